@@ -1,0 +1,111 @@
+"""Hyperparameter optimisation with expert priors and cheap proxies."""
+
+from priorband.benchmarks.hartmann import Hartmann
+from priorband.benchmarks.priors import benchmark_prior
+from priorband.conditions import Done, Never, Proposed, Spent
+from priorband.errors import (
+    ConfigError,
+    ExhaustedError,
+    LossError,
+    MethodError,
+    PriorbandError,
+    SingleRungWarning,
+    SpaceError,
+    TrialError,
+)
+from priorband.fidelity import Fidelity
+from priorband.history import History
+from priorband.ladder import Ladder
+from priorband.methods import methods, optimizer
+from priorband.optimizer import Decision, Optimizer
+from priorband.samplers.base import Draw
+from priorband.samplers.combine import Fixed, Mix, Staged
+from priorband.samplers.ensemble import Ensemble, Shares, ensemble
+from priorband.samplers.grid import Grid
+from priorband.samplers.local import Crossover, Hypersphere, Perturb
+from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
+from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
+from priorband.schedulers.base import Promote, Sample
+from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+from priorband.space.beliefs import Beta, Histogram, Mixture, Normal, Uniform, Weights
+from priorband.space.config import Config
+from priorband.space.parameters import Categorical, Constant, Float, Integer, Ordinal
+from priorband.space.prior import Prior, from_samples, prior
+from priorband.space.space import Space
+from priorband.state import State
+from priorband.study import Replay, Step, Study
+from priorband.trial import Observation, Slot, Trial
+from priorband.workers.simulate import Run, simulate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ASHA",
+    "AsyncHyperband",
+    "Beta",
+    "Categorical",
+    "Config",
+    "ConfigError",
+    "Constant",
+    "Crossover",
+    "Decision",
+    "Done",
+    "Draw",
+    "Ensemble",
+    "ExhaustedError",
+    "Fidelity",
+    "Fixed",
+    "Float",
+    "FromPrior",
+    "FromUniform",
+    "FullFidelity",
+    "Grid",
+    "Hartmann",
+    "Histogram",
+    "History",
+    "Hyperband",
+    "Hypersphere",
+    "Integer",
+    "Ladder",
+    "LossError",
+    "MethodError",
+    "Mix",
+    "Mixture",
+    "Never",
+    "Normal",
+    "Observation",
+    "Optimizer",
+    "Ordinal",
+    "Perturb",
+    "Prior",
+    "PriorMode",
+    "PriorbandError",
+    "Promote",
+    "Proposed",
+    "Replay",
+    "Run",
+    "Sample",
+    "Shares",
+    "SingleRungWarning",
+    "Slot",
+    "Space",
+    "SpaceError",
+    "Spent",
+    "Staged",
+    "State",
+    "Step",
+    "Study",
+    "SuccessiveHalving",
+    "Trial",
+    "TrialError",
+    "Uniform",
+    "Weights",
+    "benchmark_prior",
+    "ensemble",
+    "from_samples",
+    "methods",
+    "optimizer",
+    "prior",
+    "simulate",
+]

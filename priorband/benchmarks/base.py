@@ -1,0 +1,27 @@
+"""What a benchmark is: a space, a fidelity, and a loss for any configuration."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from priorband.fidelity import Fidelity
+from priorband.space.config import Config
+from priorband.space.space import Space
+
+
+class Benchmark(Protocol):
+    """A problem with known answers."""
+
+    @property
+    def space(self) -> Space:
+        """What is searched."""
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """The cheap proxy."""
+
+    @property
+    def optimum(self) -> tuple[Config, float] | None:
+        """The best configuration and its loss at full fidelity, where known."""
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """The loss of a configuration at a fidelity."""

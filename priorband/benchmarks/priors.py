@@ -1,0 +1,70 @@
+"""Near-optimum, good and bad priors, as the paper's experiments define them.
+
+- near-optimum: the optimum, or the best of 50,000 uniform draws, perturbed anew for each seed:
+  numbers by a normal of 0.25 of the (log) range, clipped; each category, with a chance of 0.25, to
+  another one;
+- good: the best of 25 uniform draws, the same for all seeds;
+- bad: the worst of 50,000 uniform draws, the same for all seeds.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from priorband.benchmarks.base import Benchmark
+from priorband.errors import SpaceError, suggestion
+from priorband.space.config import Config
+from priorband.space.prior import Independent, prior
+from priorband.space.space import Space
+
+Quality = Literal["near-optimum", "good", "bad"]
+QUALITIES: tuple[Quality, ...] = ("near-optimum", "good", "bad")
+GENERATION_SEED = 133077
+_DRAWS = {"near-optimum": 50_000, "good": 25, "bad": 50_000}
+
+
+def benchmark_prior(benchmark: Benchmark, quality: str, seed: int = 0) -> Independent:
+    """A prior of medium confidence around the quality's centre.
+
+    >>> from priorband import Hartmann
+    >>> round(Hartmann(3).evaluate(benchmark_prior(Hartmann(3), "good").mode, 100), 2)
+    -2.55
+    """
+    return prior(benchmark.space, prior_centre(benchmark, quality, seed))
+
+
+def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0) -> Config:
+    """The configuration that a prior of this quality believes best."""
+    if quality not in QUALITIES:
+        raise SpaceError(f"Unknown prior quality {quality!r}. {suggestion(quality, QUALITIES)}")
+    if quality != "near-optimum":
+        published = getattr(benchmark, "centre", lambda quality: None)(quality)
+        return published or searched_centre(benchmark, quality)
+    best = benchmark.optimum
+    centre = best[0] if best is not None else searched_centre(benchmark, quality)
+    return perturbed(benchmark.space, centre, seed)
+
+
+def searched_centre(benchmark: Benchmark, quality: str, seed: int = GENERATION_SEED) -> Config:
+    """The best or worst of so many uniform draws, at full fidelity."""
+    rows = benchmark.space.uniform(_DRAWS[quality], np.random.default_rng(seed))
+    losses = [
+        benchmark.evaluate(benchmark.space.decode(row), benchmark.fidelity.high) for row in rows
+    ]
+    found = np.argmax(losses) if quality == "bad" else np.argmin(losses)
+    return benchmark.space.decode(rows[found])
+
+
+def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:
+    """A configuration moved at random: what an expert who is nearly right would say."""
+    rng = np.random.default_rng(seed)
+    [row] = space.encode([config])
+    moved = np.clip(row + sigma * rng.standard_normal(len(row)), 0.0, 1.0)
+    swaps, others = rng.random(len(row)), rng.random(len(row))
+    for i, parameter in enumerate(space.searched.values()):
+        if parameter.size is not None:
+            swap = swaps[i] < 0.25 and parameter.size > 1
+            moved[i] = (row[i] + 1 + int(others[i] * (parameter.size - 1))) % parameter.size
+            moved[i] = moved[i] if swap else row[i]
+    return space.decode(moved)

@@ -1,0 +1,76 @@
+"""Synchronous brackets as the history shows them: how far each is, and whom it promotes next."""
+
+from enum import Enum
+from typing import NamedTuple, final
+
+from priorband.history import History
+from priorband.state import State
+from priorband.trial import Trial
+
+
+class Rest(Enum):
+    """Why a bracket has nobody to promote now."""
+
+    SHORT = "its base rung has room for more"
+    BLOCKED = "a member of the rung is still running"
+    OVER = "all its trials have ended"
+
+
+class Winner(NamedTuple):
+    """The trial that a bracket promotes next, and to which rung."""
+
+    trial: Trial
+    rung: int
+
+
+def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) -> Winner | Rest:
+    """What a bracket can do now.
+
+    A failed member fills its place, so the bracket proceeds, but is not promoted: where too few
+    succeed, the next rung shrinks.
+    """
+    members, room = history.members(bracket, base), sizes[0]
+    if members.started < room:
+        return Rest.SHORT
+    for step in range(1, len(sizes)):
+        if len(members.ended) < room:
+            return Rest.BLOCKED
+        above = history.members(bracket, base + step)
+        room = min(sizes[step], members.succeeded)
+        if above.started < room:
+            return Winner(members.best(above.started).trial, base + step)
+        members = above
+    return Rest.BLOCKED if len(members.ended) < room else Rest.OVER
+
+
+@final
+class _Open:
+    """Which brackets are not over. A bracket that is over stays so, hence this only moves on."""
+
+    __slots__ = ("brackets", "known")
+
+    def __init__(self) -> None:
+        self.brackets: list[int] = []
+        self.known = 0
+
+
+def open_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
+    """The brackets that have begun and are not over, oldest first, and what each can do."""
+    history, sizes = state.history, state.ladder.brackets
+    found: _Open = history.cache.setdefault(("open", state.ladder), _Open())
+    found.brackets.extend(range(found.known, history.brackets))
+    found.known = history.brackets
+    standings = [
+        (b, standing(history, b, base := history.base(b), sizes[base])) for b in found.brackets
+    ]
+    live: list[tuple[int, Winner | Rest]] = [
+        (bracket, now) for bracket, now in standings if now is not Rest.OVER
+    ]
+    if len(live) < len(standings):
+        found.brackets = [bracket for bracket, _ in live]
+    return live
+
+
+def brackets_over(state: State) -> int:
+    """How many brackets have run to their end."""
+    return state.history.brackets - len(open_brackets(state))

@@ -1,0 +1,52 @@
+"""Conditions: named predicates of the state, for switching samplers and for stopping."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from priorband.state import State
+
+Condition = Callable[[State], bool]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Done:
+    """At least so many trials have ended with a finite loss."""
+
+    trials: int
+
+    def __call__(self, state: State) -> bool:
+        return state.history.finished >= self.trials
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """At least so many trials were invented or continued; queued and imported ones do not count."""
+
+    trials: int
+
+    def __call__(self, state: State) -> bool:
+        return state.history.proposed >= self.trials
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """At least so many full trainings lie behind the observations."""
+
+    trainings: float
+
+    def __call__(self, state: State) -> bool:
+        return state.history.resources >= self.trainings * state.ladder.fidelity.high
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Never:
+    """Not at any time."""
+
+    def __call__(self, state: State) -> bool:
+        del state
+        return False

@@ -1,0 +1,57 @@
+"""What can be wrong with what a person gave us, and how we say it.
+
+    PriorbandError
+    ├── SpaceError        (ValueError)    a parameter, a space, a prior or a fidelity that cannot be
+    ├── ConfigError       (ValueError)    a configuration that does not lie in the space
+    ├── MethodError       (ValueError)    an unknown method, or an option that it does not take
+    ├── TrialError        (ValueError)    a trial that is unknown, or was told already
+    ├── LossError         (TypeError)     a loss that is not a number
+    └── ExhaustedError    (RuntimeError)  nothing is left to try
+
+    SingleRungWarning     (UserWarning)   a fidelity range too narrow for more than one rung
+
+Each message says what was wrong, what is allowed and, where it is not plain, what to do.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PriorbandError(Exception):
+    """The root of all errors that this library raises on purpose."""
+
+
+class SpaceError(PriorbandError, ValueError):
+    """A parameter, a space, a prior or a fidelity that cannot be."""
+
+
+class ConfigError(PriorbandError, ValueError):
+    """A configuration that does not lie in the space."""
+
+
+class MethodError(PriorbandError, ValueError):
+    """An unknown method, or an option that it does not take."""
+
+
+class TrialError(PriorbandError, ValueError):
+    """A trial that is unknown, or was told already."""
+
+
+class LossError(PriorbandError, TypeError):
+    """A loss that is not a number."""
+
+
+class ExhaustedError(PriorbandError, RuntimeError):
+    """Nothing is left to try."""
+
+
+class SingleRungWarning(UserWarning):
+    """A fidelity range too narrow for more than one rung."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`Did you mean ...? Known: ...`, to end a message about an unknown word."""
+    names = sorted(known)
+    close = get_close_matches(str(word), names, n=1, cutoff=0.5)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Known: {', '.join(names)}."

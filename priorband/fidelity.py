@@ -1,0 +1,74 @@
+"""The fidelity: the cheap proxy for a full training, such as epochs or a share of the data."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, final
+
+from priorband.errors import SingleRungWarning, SpaceError
+from priorband.space.numeric import real, whole
+
+USUAL_ETA = 3
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """How far a trial is trained, from the least that means something to a full training.
+
+    It is integer when both bounds are given as integers, else it is real.
+
+    >>> Fidelity("epochs", 1, 81).integer, Fidelity("share", 0.1, 1.0).integer
+    (True, False)
+    """
+
+    name: str
+    low: float
+    high: float
+    prior: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SpaceError(f"A fidelity needs a name such as 'epochs', got {self.name!r}.")
+        if self.prior is not None:
+            raise SpaceError(
+                f"A fidelity takes no prior: the schedule sets `{self.name}`, it is not searched. "
+                f"Drop prior={self.prior!r}."
+            )
+        for bound in (self.low, self.high):
+            if real(bound) is None:
+                raise SpaceError(f"`{self.name}` needs finite numbers as bounds, got {bound!r}.")
+        if not 0 < self.low <= self.high:
+            raise SpaceError(
+                f"`{self.name}` needs 0 < low <= high, got low={self.low!r}, high={self.high!r}. "
+                "The least fidelity must be above 0: rungs are fractions of the highest."
+            )
+        kind = int if self.integer else float
+        object.__setattr__(self, "low", kind(self.low))
+        object.__setattr__(self, "high", kind(self.high))
+        if self.low < self.high:
+            warn_single_rung(self, USUAL_ETA, stacklevel=4)
+
+    @property
+    def integer(self) -> bool:
+        """Whether only whole fidelities make sense."""
+        return whole(self.low) and whole(self.high)
+
+
+def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
+    """Say so when a range has room for one rung only: nothing is then tried at low cost."""
+    if fidelity.low * eta <= fidelity.high * (1 + 1e-12):
+        return
+    lows = {
+        rungs: fidelity.high // eta ** (rungs - 1)
+        if fidelity.integer
+        else fidelity.high / eta ** (rungs - 1)
+        for rungs in (2, 3, 4)
+    }
+    advice = ", ".join(f"low={low:.4g} for {rungs} rungs" for rungs, low in lows.items() if low > 0)
+    warnings.warn(
+        f"`{fidelity.name}` from {fidelity.low!r} to {fidelity.high!r} has a single rung with "
+        f"eta={eta}: every trial is a full training, nothing is tried at low cost. "
+        f"{f'Take {advice}' if advice else f'Raise high to {fidelity.low * eta}'}.",
+        SingleRungWarning,
+        stacklevel=stacklevel,
+    )

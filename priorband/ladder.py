@@ -1,0 +1,98 @@
+"""The ladder: which fidelities are rungs, how many trials a bracket has on each, what it costs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, final
+
+from priorband.errors import MethodError
+from priorband.fidelity import Fidelity
+
+Rule = Literal["floor", "ceil"]
+
+
+@final
+@dataclass(frozen=True)
+class Ladder:
+    """Rungs from low to high, each `eta` times the one below, the last a full training.
+
+    Bracket sizes follow the floor rule of HpBandSter and of the paper's experiments; "ceil" is the
+    rule that the paper prints.
+
+    >>> print(Ladder(Fidelity("epochs", 3, 81)))
+    epochs           3     9    27    81  cost
+    bracket 0       27     9     3     1  3.00
+    bracket 1              9     3     1  2.33
+    bracket 2                    6     2  3.33
+    bracket 3                          4  4.00
+    """
+
+    fidelity: Fidelity
+    eta: int = 3
+    rule: Rule = "floor"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.eta, bool) or not isinstance(self.eta, int) or self.eta < 2:
+            raise MethodError(f"`eta` must be a whole number of at least 2, got {self.eta!r}.")
+        if self.rule not in ("floor", "ceil"):
+            raise MethodError(f"`sizes` must be 'floor' or 'ceil', got {self.rule!r}.")
+
+    @cached_property
+    def top(self) -> int:
+        """The index of the highest rung: the paper's s_max, without a floating logarithm."""
+        high, reach, top = self.fidelity.high * (1 + 1e-12), self.fidelity.low * self.eta, 0
+        while reach <= high:
+            reach, top = reach * self.eta, top + 1
+        return top
+
+    @cached_property
+    def fidelities(self) -> tuple[float, ...]:
+        """The fidelity of each rung, top down, so that the highest is exact."""
+        high = self.fidelity.high
+        powers = [self.eta**below for below in range(self.top, -1, -1)]
+        if self.fidelity.integer:
+            return tuple(high // power for power in powers)
+        return tuple(high / power for power in powers)
+
+    @cached_property
+    def brackets(self) -> tuple[tuple[int, ...], ...]:
+        """For each base rung, how many trials its bracket has on that rung and on those above."""
+        return tuple(self._sizes(base) for base in range(self.top + 1))
+
+    def _sizes(self, base: int) -> tuple[int, ...]:
+        steps = self.top - base  # the paper's s
+        widest = self.eta**steps
+        if self.rule == "floor":
+            first = (self.top + 1) // (steps + 1) * widest
+        else:
+            first = -(-(self.top + 1) * widest // (steps + 1))
+        return tuple(first // self.eta**i for i in range(steps + 1))
+
+    def cost(self, base: int, continued: bool = True) -> float:
+        """The price of a bracket in fidelity units, promotions continuing or starting again."""
+        rungs = self.fidelities[base:]
+        below = (0.0, *rungs[:-1]) if continued else (0.0,) * len(rungs)
+        return float(
+            sum(n * (z - b) for n, z, b in zip(self.brackets[base], rungs, below, strict=True))
+        )
+
+    @cached_property
+    def first_cost(self) -> float:
+        """The price of the first bracket: what must be spent before an incumbent is trusted."""
+        return self.cost(0)
+
+    def snap(self, fidelity: float) -> float:
+        """The rung's fidelity where the given one equals it but for rounding."""
+        for rung in self.fidelities:
+            if abs(rung - fidelity) <= 1e-9 * rung:
+                return rung
+        return fidelity
+
+    def __str__(self) -> str:
+        head = "".join(f"{z:6.4g}" for z in self.fidelities)
+        lines = [f"{self.fidelity.name:<12}{head}  cost"]
+        for base, sizes in enumerate(self.brackets):
+            row = " " * 6 * base + "".join(f"{n:6d}" for n in sizes)
+            lines.append(
+                f"{f'bracket {base}':<12}{row}  {self.cost(base) / self.fidelity.high:.2f}"
+            )
+        return "\n".join(lines)

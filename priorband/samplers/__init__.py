@@ -1,0 +1,1 @@
+"""A sampler invents what to evaluate; it never decides where."""

@@ -1,0 +1,72 @@
+"""Samplers made of samplers: a mixture over probability, a succession over time."""
+
+from dataclasses import dataclass
+from typing import final
+
+from numpy.random import Generator
+
+from priorband.conditions import Condition
+from priorband.errors import MethodError
+from priorband.samplers.base import Chances, Draw, Sampler, Weights
+from priorband.state import State
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The same probabilities at all times."""
+
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        chances = self.probabilities
+        if not chances or min(chances) < 0 or abs(sum(chances) - 1.0) > 1e-9:
+            raise MethodError(f"Probabilities must be at least 0 and sum to 1, got {chances!r}.")
+
+    def __call__(self, state: State, rung: int) -> Chances:
+        del state, rung
+        return self
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """One of several samplers, chosen at random with weights that may read the state.
+
+    It chooses with a generator spawned from its own, so the chosen part draws what it would alone.
+    """
+
+    samplers: tuple[Sampler, ...]
+    weights: Weights
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A draw of the chosen part, with the chances it had."""
+        chances = self.weights(state, rung)
+        draw = self._choose(chances.probabilities, rng).sample(state, rung, rng)
+        return Draw(draw.config, draw.origin, draw.chances or chances)
+
+    def _choose(self, probabilities: tuple[float, ...], rng: Generator) -> Sampler:
+        if max(probabilities) == 1.0:
+            return self.samplers[probabilities.index(1.0)]
+        u = rng.spawn(1)[0].random() * sum(probabilities)
+        for sampler, probability in zip(self.samplers, probabilities, strict=True):
+            if u < probability:
+                return sampler
+            u -= probability
+        likeliest = max(range(len(probabilities)), key=probabilities.__getitem__)
+        return self.samplers[likeliest]  # rounding left u just above the sum
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One sampler until a condition holds, another from then on."""
+
+    first: Sampler
+    then: Sampler
+    until: Condition
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A draw of the sampler whose time it is."""
+        stage = self.then if self.until(state) else self.first
+        return stage.sample(state, rung, rng)

@@ -1,0 +1,95 @@
+"""Grid search: all combinations of a few values each, in random order."""
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, final
+
+from numpy.random import Generator
+
+from priorband.errors import ExhaustedError, MethodError
+from priorband.samplers.base import Draw
+from priorband.space.base import Parameter
+from priorband.space.config import Config
+from priorband.space.parameters import Float, Integer
+from priorband.space.space import Space
+from priorband.state import State
+
+_TRIES = 64
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A point of the grid that was not tried yet, each as likely as any other.
+
+    Numbers get `points` values, equally spaced over the (log) range with both ends; integers are
+    cut to whole numbers, equal ones once. Choices are all taken.
+    """
+
+    points: int = 10
+
+    def __post_init__(self) -> None:
+        if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 2:
+            raise MethodError(
+                f"`points` must be a whole number of at least 2, got {self.points!r}."
+            )
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A new point, or an error when the grid is used up."""
+        del rung
+        axes = self._axes(state)
+        for _ in range(_TRIES):
+            values = [
+                axis[int(u * len(axis))]
+                for axis, u in zip(axes, rng.random(len(axes)), strict=True)
+            ]
+            config = _config(state.space, values)
+            if not state.history.seen(config):
+                return Draw(config, "grid")
+        return Draw(self._left(state, axes, float(rng.random())), "grid")
+
+    def _axes(self, state: State) -> list[list[Any]]:
+        key = ("axes", self, state.space)
+        axes = state.history.cache.get(key)
+        if axes is None:
+            searched = state.space.searched.values()
+            axes = state.history.cache[key] = [axis(p, self.points) for p in searched]
+        found: list[list[Any]] = axes
+        return found
+
+    def _left(self, state: State, axes: list[list[Any]], u: float) -> Config:
+        """Any point that is left; called when most are gone, so there are few."""
+        points = (_config(state.space, values) for values in product(*axes))
+        left = [config for config in points if not state.history.seen(config)]
+        if not left:
+            raise ExhaustedError(
+                f"All {math.prod(map(len, axes))} configurations of the grid have been tried. "
+                "Stop here, or take more `points`."
+            )
+        return left[int(u * len(left))]
+
+
+def _config(space: Space, values: list[Any] | tuple[Any, ...]) -> Config:
+    return space.complete(dict(zip(space.names, values, strict=True)))
+
+
+def axis(parameter: Parameter, points: int) -> list[Any]:
+    """A parameter's values in the grid.
+
+    >>> from priorband import Float, Integer
+    >>> axis(Float(0, 1), 3), axis(Integer(1, 5), 10), axis(Integer(1, 100, log=True), 4)
+    ([0.0, 0.5, 1.0], [1, 2, 3, 4, 5], [1, 4, 21, 100])
+    """
+    if not isinstance(parameter, Float | Integer):
+        return list(parameter.choices)
+    low, high = float(parameter.low), float(parameter.high)
+    steps = [i / (points - 1) for i in range(1, points - 1)]
+    if parameter.log:
+        inner = [low * (high / low) ** step for step in steps]
+    else:
+        inner = [low + (high - low) * step for step in steps]
+    values = [low, *inner, high]
+    if isinstance(parameter, Integer):
+        return list(dict.fromkeys(math.trunc(value + 1e-9) for value in values))
+    return list(dict.fromkeys(values))

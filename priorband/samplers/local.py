@@ -1,0 +1,175 @@
+"""Samplers around the incumbent: perturbation; crossover and hypersphere for the ablations."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.random import Generator
+
+from priorband.errors import MethodError
+from priorband.samplers.base import Draw, Weights
+from priorband.samplers.simple import FromUniform
+from priorband.space import normal
+from priorband.space.config import Config
+from priorband.space.densities import Array
+from priorband.state import State
+
+_TRIES = 50
+ORIGIN = "incumbent"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Perturb:
+    """The incumbent with some of its parameters moved a little: the paper's local search.
+
+    Each parameter is selected with probability `rate`. A selected number moves by a normal of width
+    `sigma`, cut to the range; a selected category of k choices is kept with probability k/(2k-1),
+    else becomes any other alike. `always_change` makes it always another, as the paper's code did.
+    """
+
+    rate: float = 0.5
+    sigma: float = 0.25
+    always_change: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise MethodError(f"`rate` must lie in (0, 1], got {self.rate!r}.")
+        if not 0 < self.sigma < float("inf"):
+            raise MethodError(f"`sigma` must be a positive number, got {self.sigma!r}.")
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A configuration near the incumbent, not the incumbent, and a new one if possible."""
+        incumbent = state.incumbent
+        if incumbent is None:
+            return FromUniform().sample(state, rung, rng)
+        codes = state.row(incumbent.trial).tolist()
+        known: Config | None = None
+        for _ in range(_TRIES):
+            config = state.space.decode(self._perturbed(codes, state, rng))
+            if config == incumbent.config:
+                continue
+            if not state.history.seen(config):
+                return Draw(config, ORIGIN)
+            known = config
+        return Draw(known or self._forced(codes, state, rng), ORIGIN)
+
+    def _perturbed(self, codes: list[float], state: State, rng: Generator) -> list[float]:
+        count = len(codes)
+        random = rng.random(2 * count).tolist()
+        moved = codes.copy()
+        for i, parameter in enumerate(state.space.searched.values()):
+            if random[i] < self.rate:
+                moved[i] = self._move(codes[i], parameter.size, random[count + i])
+        return moved
+
+    def _move(self, code: float, size: int | None, u: float) -> float:
+        if size is None:
+            return normal.draw(u, code, self.sigma)
+        if self.always_change:
+            return other_choice(code, size, u)
+        return changed_choice(code, size, u)
+
+    def _forced(self, codes: list[float], state: State, rng: Generator) -> Config:
+        """Chance kept giving the incumbent back: change one parameter for certain."""
+        sizes = [parameter.size for parameter in state.space.searched.values()]
+        free = [i for i, size in enumerate(sizes) if size != 1]
+        if not free:
+            return state.space.decode(codes)  # the space has one configuration
+        i = free[int(rng.random() * len(free))]
+        moved, start = codes.copy(), state.space.decode(codes)
+        for u in rng.random(_TRIES).tolist():
+            moved[i] = u if sizes[i] is None else other_choice(codes[i], sizes[i] or 1, u)
+            if (config := state.space.decode(moved)) != start:
+                return config
+        moved[i] = 0.0 if codes[i] > 0.5 else 1.0
+        return state.space.decode(moved)
+
+
+def changed_choice(code: float, size: int, u: float) -> float:
+    """A choice that weighs `size` times as much where it is as anywhere else."""
+    u *= 2 * size - 1
+    return code if u < size else other_choice(code, size, (u - size) / (size - 1))
+
+
+def other_choice(code: float, size: int, u: float) -> float:
+    """A uniform choice among the others; the same where there is no other."""
+    if size == 1:
+        return code
+    index = min(int(u * (size - 1)), size - 2)
+    return float(index + (index >= code))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """The incumbent with about half of its parameters from a partner.
+
+    The partner comes from the prior the more surely, the more alike the two are trusted; else it is
+    uniform. `weights` are those of the ensemble that this sampler is part of.
+    """
+
+    weights: Weights
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A child that differs from the incumbent, or a uniform draw after 50 tries."""
+        incumbent = state.incumbent
+        if incumbent is None:
+            return FromUniform().sample(state, rung, rng)
+        row = state.row(incumbent.trial)
+        from_prior = partner_share(self.weights(state, rung).probabilities)
+        for _ in range(_TRIES):
+            if rng.random() < from_prior:
+                partner = state.prior.sample(rng)
+            else:
+                partner = state.space.uniform(1, rng)[0]
+            child = state.space.decode(np.where(rng.random(len(row)) < 0.5, partner, row))
+            if child != incumbent.config:
+                return Draw(child, ORIGIN)
+        return FromUniform().sample(state, rung, rng)
+
+
+def partner_share(probabilities: tuple[float, ...]) -> float:
+    """The chance that a crossover's partner comes from the prior."""
+    p_uniform, p_prior, p_incumbent = probabilities
+    return 1.0 - abs(p_prior - p_incumbent) / (1.0 - p_uniform)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Hypersphere:
+    """A uniform draw within the ball around the incumbent that reaches its nearest neighbour."""
+
+    least: float = 0.01
+    growth: float = 1.01
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """Uniform draws until one lies inside; the ball grows after every thousand outside."""
+        incumbent = state.incumbent
+        if incumbent is None:
+            return FromUniform().sample(state, rung, rng)
+        centre = state.row(incumbent.trial)
+        radius = max(self._reach(state, centre), self.least)
+        while True:
+            rows = state.space.uniform(1000, rng)
+            inside = np.flatnonzero(distances(state, rows, centre) < radius)
+            for index in inside[:_TRIES]:
+                if (config := state.space.decode(rows[index])) != incumbent.config:
+                    return Draw(config, ORIGIN)
+            radius *= self.growth
+
+    def _reach(self, state: State, centre: Array) -> float:
+        rows = np.array([state.row(ended.trial) for ended in state.history.observations])
+        away = distances(state, rows, centre)
+        return float(min(away[away > 0], default=0.0))
+
+
+def distances(state: State, rows: Array, centre: Array) -> Array:
+    """Euclidean over the numbers, plus the share of categories that differ."""
+    sizes = [parameter.size for parameter in state.space.searched.values()]
+    numeric = [i for i, size in enumerate(sizes) if size is None]
+    choices = [i for i, size in enumerate(sizes) if size is not None]
+    apart = np.sqrt(((rows[:, numeric] - centre[numeric]) ** 2).sum(axis=1))
+    if choices:
+        apart = apart + (rows[:, choices] != centre[choices]).mean(axis=1)
+    return np.asarray(apart, dtype=np.float64)

@@ -1,0 +1,141 @@
+"""How well the prior and the incumbent explain the best trials (Algorithm 2).
+
+Both are scored on the same trials: the top of the highest rung with at least eta results, better
+ones weighing more. All in logs, because products of densities underflow in a few dimensions.
+"""
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from priorband.space.densities import Array
+from priorband.space.prior import Prior
+from priorband.state import State
+from priorband.trial import Observation
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Log scores of the prior and of the incumbent, and the trials they were taken on."""
+
+    prior: float
+    incumbent: float
+    rung: int
+    top: int
+    """How many trials were scored: the best of the rung."""
+
+
+def scores(state: State) -> Scores | None:
+    """The two scores; None while no rung has eta results or there is no incumbent."""
+    rung, incumbent = state.scored_rung(), state.incumbent
+    if rung is None or incumbent is None:
+        return None
+    key = ("scores", rung, state.regard)
+    board: _Board | None = state.history.cache.get(key)
+    if board is None or board.prior is not state.prior:
+        board = state.history.cache[key] = _Board(state.prior)
+    return board.scores(state, rung, incumbent)
+
+
+def incumbent_share(found: Scores) -> float:
+    """S_incumbent / (S_incumbent + S_prior); one half where neither has any support."""
+    lead = found.incumbent - found.prior
+    if math.isnan(lead):  # both are minus infinity: densities with hard edges
+        return 0.5
+    if lead < 0:
+        return math.exp(lead) / (1.0 + math.exp(lead))
+    return 1.0 / (1.0 + math.exp(-lead))
+
+
+def top_size(members: int, eta: int) -> int:
+    """How many of a rung's trials are scored: one in eta, but at least eta."""
+    return max(eta, members // eta)
+
+
+def log_score(densities: Array) -> float:
+    """log of the densities' sum, the best weighing most, from log densities best first."""
+    peak = float(densities.max())
+    if peak == -math.inf:
+        return peak
+    weights = np.arange(len(densities), 0.0, -1.0)
+    return peak + math.log(float(weights @ np.exp(densities - peak)))
+
+
+@final
+class _Board:
+    """A rung's trials in order with their log densities: kept, and extended as results come."""
+
+    def __init__(self, prior: Prior) -> None:
+        self.prior = prior
+        self.keys: list[tuple[float, int]] = []
+        self.rows: list[Array] = []
+        self.log_prior = _Column()
+        self.log_incumbent = _Column()
+        self.order = _Column()
+        self.centre: int | None = None
+        self.around: Prior = prior
+        self.last: Scores | None = None
+
+    def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
+        ended, centre = state.succeeded_on(rung), incumbent.trial.root
+        if self.last is not None and len(ended) == len(self.keys) and centre == self.centre:
+            return self.last
+        if centre != self.centre:
+            self.centre = centre
+            self.around = self.prior.around(incumbent.config)
+            self.log_incumbent = _Column()
+        for observation in ended[len(self.keys) :]:
+            self._insert(observation, state)
+        self._catch_up(self.log_prior, self.prior)
+        self._catch_up(self.log_incumbent, self.around)
+        size = top_size(len(self.keys), state.ladder.eta)
+        best = self.order.values[:size].astype(np.intp)
+        self.last = Scores(
+            prior=log_score(self.log_prior.values[best]),
+            incumbent=log_score(self.log_incumbent.values[best]),
+            rung=rung,
+            top=size,
+        )
+        return self.last
+
+    def _insert(self, observation: Observation, state: State) -> None:
+        place = bisect_left(self.keys, observation.ranking)
+        self.keys.insert(place, observation.ranking)
+        self.order.insert(place, len(self.rows))
+        self.rows.append(state.row(observation.trial))
+
+    def _catch_up(self, column: "_Column", density: Prior) -> None:
+        if len(self.rows) > column.length:
+            column.extend(density.logpdf(np.array(self.rows[column.length :])))
+
+
+@final
+class _Column:
+    """A growing array."""
+
+    def __init__(self) -> None:
+        self._buffer = np.empty(16)
+        self.length = 0
+
+    @property
+    def values(self) -> Array:
+        return self._buffer[: self.length]
+
+    def extend(self, values: Array) -> None:
+        self._reserve(len(values))
+        self._buffer[self.length : self.length + len(values)] = values
+        self.length += len(values)
+
+    def insert(self, place: int, value: float) -> None:
+        self._reserve(1)
+        self._buffer[place + 1 : self.length + 1] = self._buffer[place : self.length]
+        self._buffer[place] = value
+        self.length += 1
+
+    def _reserve(self, room: int) -> None:
+        while self.length + room > len(self._buffer):
+            self._buffer = np.concatenate((self._buffer, np.empty(len(self._buffer))))

@@ -1,0 +1,42 @@
+"""Samplers that look at no result: uniform, from the prior, the prior's mode."""
+
+from dataclasses import dataclass
+from typing import final
+
+from numpy.random import Generator
+
+from priorband.samplers.base import Draw
+from priorband.state import State
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FromUniform:
+    """Every configuration is as likely as any other."""
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A uniform draw."""
+        del rung
+        return Draw(state.space.decode(state.space.uniform(1, rng)[0]), "uniform")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FromPrior:
+    """As the expert believes."""
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """A draw from the prior."""
+        del rung
+        return Draw(state.space.decode(state.prior.sample(rng)), "prior")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PriorMode:
+    """What the expert would try first."""
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """The prior's mode, always."""
+        del rung, rng
+        return Draw(state.prior.mode, "mode")

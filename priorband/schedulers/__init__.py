@@ -1,0 +1,1 @@
+"""A scheduler decides where the next evaluation goes; it never invents a configuration."""

@@ -1,0 +1,37 @@
+"""What a scheduler can say: evaluate something new in this slot, or continue this trial there.
+
+A scheduler always has an answer: it never waits, because a blocked bracket lets the next one begin,
+and it never ends, because stopping is the study's business.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+from numpy.random import Generator
+
+from priorband.state import State
+from priorband.trial import Slot, Trial
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Evaluate a new configuration in a slot."""
+
+    slot: Slot
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Promote:
+    """Continue a trial in a slot."""
+
+    trial: Trial
+    slot: Slot
+
+
+class Scheduler(Protocol):
+    """Where the next evaluation goes."""
+
+    def next(self, state: State, rng: Generator) -> Sample | Promote:
+        """The next step of the plan, from the state alone."""

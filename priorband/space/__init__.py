@@ -1,0 +1,1 @@
+"""Where we search, and what the expert believes: parameters, beliefs, the space and its prior."""

@@ -1,0 +1,29 @@
+"""What a searchable parameter can do."""
+
+from typing import Any, Protocol
+
+
+class Parameter(Protocol):
+    """One hyperparameter: its values, and how they map to codes."""
+
+    @property
+    def prior(self) -> Any:
+        """What is believed of it: None, a value, a dict of weights or a belief."""
+
+    @property
+    def confidence(self) -> Any:
+        """How sure one is of a plain value."""
+
+    @property
+    def choices(self) -> tuple[Any, ...]:
+        """Its values in order, where they are listed one by one."""
+
+    @property
+    def size(self) -> int | None:
+        """How many choices a categorical has; None where values have an order."""
+
+    def encode(self, value: Any) -> float:
+        """Where a value lies in the unit interval, or a category's index."""
+
+    def decode(self, code: float) -> Any:
+        """The value at a position of the unit interval, or at an index."""

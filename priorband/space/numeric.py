@@ -1,0 +1,18 @@
+"""What counts as a number when a person gives one."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+
+def real(value: Any) -> float | None:
+    """A finite real number as a float, numpy's scalars included; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def whole(value: Any) -> bool:
+    """Whether a number was given as an integer, numpy's included."""
+    return isinstance(value, Integral) and not isinstance(value, bool)

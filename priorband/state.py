@@ -1,0 +1,56 @@
+"""The state: all that a decision may look at."""
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+from priorband.history import History
+from priorband.ladder import Ladder
+from priorband.space.densities import Array
+from priorband.space.prior import Prior
+from priorband.space.space import Space
+from priorband.trial import Observation, Trial
+
+Regard = Literal["lowest", "max_fidelity_first"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class State:
+    """The paper's s_t: the space, the prior, the ladder and what has happened."""
+
+    space: Space
+    prior: Prior
+    ladder: Ladder
+    history: History
+    regard: Regard = "lowest"
+
+    @property
+    def incumbent(self) -> Observation | None:
+        """The configuration that local search starts from.
+
+        "lowest" takes each configuration at its highest finished fidelity and compares across
+        fidelities. "max_fidelity_first" looks at the highest fidelity reached by anyone only, for
+        objectives whose low fidelities look better than they are.
+        """
+        if self.regard == "lowest":
+            return self.history.incumbent
+        return self.history.best_at(self.history.highest)
+
+    def succeeded_on(self, rung: int) -> list[Observation]:
+        """Successes at a rung's fidelity, promoted, opening and imported ones included."""
+        return self.history.succeeded_at(self.ladder.fidelities[rung])
+
+    def scored_rung(self) -> int | None:
+        """The highest rung with at least eta successes."""
+        for rung in range(self.ladder.top, -1, -1):
+            if len(self.succeeded_on(rung)) >= self.ladder.eta:
+                return rung
+        return None
+
+    def row(self, trial: Trial) -> Array:
+        """The trial's configuration, encoded."""
+        rows: dict[int, Array] = self.history.cache.setdefault("rows", {})
+        row = rows.get(trial.root)
+        if row is None:
+            row = rows[trial.root] = self.space.encode([trial.config])[0]
+        return row

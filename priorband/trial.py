@@ -1,0 +1,65 @@
+"""Trials and observations: what was asked, and what was told."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from priorband.space.config import Config
+
+QUEUED = "queued"
+IMPORTED = "imported"
+
+
+class Slot(NamedTuple):
+    """A trial's place in its scheduler's plan."""
+
+    bracket: int
+    rung: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One configuration at one fidelity. A promotion is a new trial that continues its parent."""
+
+    id: int
+    config: Config
+    fidelity: float
+    slot: Slot | None
+    """None outside the plan: the opening, an imported result."""
+    parent: int | None
+    """The trial this one continues."""
+    origin: str
+    """Who invented the configuration: "uniform", "prior", "incumbent", "mode", "queued", ..."""
+    root: int
+    """The trial that first evaluated this configuration: configurations are as old as it is."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A trial and what came of it. A failure has infinite loss, so it ranks behind everything."""
+
+    trial: Trial
+    loss: float
+    reason: str = ""
+
+    @property
+    def config(self) -> Config:
+        """The trial's configuration."""
+        return self.trial.config
+
+    @property
+    def fidelity(self) -> float:
+        """The trial's fidelity."""
+        return self.trial.fidelity
+
+    @property
+    def failed(self) -> bool:
+        """Whether the evaluation brought no finite loss."""
+        return math.isinf(self.loss)
+
+    @property
+    def ranking(self) -> tuple[float, int]:
+        """The order of observations everywhere: by loss, equal ones by age of configuration."""
+        return self.loss, self.trial.root

@@ -1,0 +1,84 @@
+"""Any number of workers in simulated time: what a parallel run would have done, exactly."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any, Protocol, final
+
+from priorband.errors import MethodError
+from priorband.study import Study
+from priorband.trial import Observation, Trial
+
+
+class Objective(Protocol):
+    """Something that can be evaluated, such as a benchmark."""
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """The loss of a configuration at a fidelity."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One evaluation in simulated time."""
+
+    outcome: Observation
+    worker: int
+    start: float
+    end: float
+    cost: float
+
+
+def simulate(
+    study: Study,
+    benchmark: Objective | Callable[[Mapping[str, Any], float], float],
+    workers: int = 1,
+    budget: float = 12.0,
+    continued: bool = True,
+) -> list[Run]:
+    """Run a study on a benchmark until its budget is handed out; the runs in the order they ended.
+
+    `budget` counts full trainings over all workers. A trial takes as long as it costs: a promotion
+    the difference between the fidelities when training is `continued`, else the whole. Trials are
+    started while the budget is not used up, so the last may reach beyond it. Trials that end
+    together are told in the order they were started.
+
+    >>> from priorband import Hartmann, Study, simulate
+    >>> bench = Hartmann(3)
+    >>> study = Study(bench.space, bench.fidelity, "hyperband", seed=1)
+    >>> runs = simulate(study, bench, workers=4, budget=3)
+    >>> len(runs), max(run.end for run in runs) <= 100
+    (47, True)
+    """
+    evaluate = benchmark if callable(benchmark) else benchmark.evaluate
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
+    if not 0 < budget < math.inf:
+        raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
+    busy: list[tuple[float, int, int, float, Trial]] = []
+    idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high
+    runs: list[Run] = []
+    while True:
+        while idle and left > 1e-9:
+            trial = study.ask()
+            cost = study.state.history.cost(trial) if continued else trial.fidelity
+            left -= cost
+            heappush(busy, (now + cost, trial.id, idle.pop(0), now, trial))
+        if not busy:
+            return runs
+        now, _, worker, start, trial = heappop(busy)
+        runs.append(Run(_evaluated(study, evaluate, trial), worker, start, now, now - start))
+        idle.append(worker)
+
+
+def _evaluated(study: Study, evaluate: Callable[..., float], trial: Trial) -> Observation:
+    try:
+        loss = evaluate(trial.config, trial.fidelity)
+    except Exception as error:
+        study.fail(trial, f"{type(error).__name__}: {error}")
+    else:
+        study.tell(trial, loss)
+    outcome = study.state.history.outcome(trial.id)
+    assert outcome is not None
+    return outcome

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import NamedTuple, final
 
 from priorband.history import History
+from priorband.ladder import Ladder
 from priorband.state import State
 from priorband.trial import Trial
 
@@ -47,28 +48,31 @@ def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) 
 class _Open:
     """Which brackets are not over. A bracket that is over stays so, hence this only moves on."""
 
-    __slots__ = ("brackets", "known")
+    __slots__ = ("brackets", "known", "ladder")
 
-    def __init__(self) -> None:
-        self.brackets: list[int] = []
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self.brackets: list[tuple[int, int]] = []
         self.known = 0
 
 
 def open_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
     """The brackets that have begun and are not over, oldest first, and what each can do."""
     history, sizes = state.history, state.ladder.brackets
-    found: _Open = history.cache.setdefault(("open", state.ladder), _Open())
-    found.brackets.extend(range(found.known, history.brackets))
-    found.known = history.brackets
-    standings = [
-        (b, standing(history, b, base := history.base(b), sizes[base])) for b in found.brackets
-    ]
-    live: list[tuple[int, Winner | Rest]] = [
-        (bracket, now) for bracket, now in standings if now is not Rest.OVER
-    ]
-    if len(live) < len(standings):
-        found.brackets = [bracket for bracket, _ in live]
-    return live
+    found: _Open | None = history.cache.get("open")
+    if found is None or found.ladder is not state.ladder:
+        found = history.cache["open"] = _Open(state.ladder)
+    for bracket in range(found.known, history.brackets):
+        found.brackets.append((bracket, history.base(bracket)))
+        found.known += 1
+    standings: list[tuple[int, Winner | Rest]] = []
+    for bracket, base in tuple(found.brackets):
+        now = standing(history, bracket, base, sizes[base])
+        if now is Rest.OVER:
+            found.brackets.remove((bracket, base))
+        else:
+            standings.append((bracket, now))
+    return standings
 
 
 def brackets_over(state: State) -> int:

@@ -1,16 +1,16 @@
 """Conditions: named predicates of the state, for switching samplers and for stopping."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 from priorband.state import State
+from priorband.values import frozen
 
 Condition = Callable[[State], bool]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """At least so many trials have ended with a finite loss."""
 
@@ -21,7 +21,7 @@ class Done:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Proposed:
     """At least so many trials were invented or continued; queued and imported ones do not count."""
 
@@ -32,7 +32,7 @@ class Proposed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spent:
     """At least so many full trainings lie behind the observations."""
 
@@ -43,7 +43,7 @@ class Spent:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Never:
     """Not at any time."""
 

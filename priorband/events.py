@@ -1,14 +1,14 @@
 """The four things that can happen to a study. A history is a fold of them, and nothing else."""
 
-from dataclasses import dataclass
 from typing import final
 
 from priorband.space.config import Config
 from priorband.trial import Trial
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A trial was handed out, or a result from elsewhere is about to be told."""
 
@@ -16,7 +16,7 @@ class Asked:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Told:
     """A trial ended with a finite loss."""
 
@@ -25,7 +25,7 @@ class Told:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failed:
     """A trial ended without one."""
 
@@ -34,7 +34,7 @@ class Failed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queued:
     """A person wants this configuration tried next, at a fidelity or wherever the plan has room."""
 

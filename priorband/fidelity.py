@@ -1,17 +1,17 @@
 """The fidelity: the cheap proxy for a full training, such as epochs or a share of the data."""
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, final
 
 from priorband.errors import SingleRungWarning, SpaceError
 from priorband.space.numeric import real, whole
+from priorband.values import frozen
 
 USUAL_ETA = 3
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fidelity:
     """How far a trial is trained, from the least that means something to a full training.
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import fields, replace
 from typing import Any
 
 from priorband.conditions import Proposed
@@ -16,6 +15,7 @@ from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+from priorband.values import field_names, replaced
 
 _MODE = PriorMode()
 _ESP = ensemble()
@@ -134,17 +134,14 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     ASHA(promotion='neps')
     """
     found = _METHODS[name][1] if name in _METHODS else _member(name)
-    own = {field.name for field in fields(Optimizer)} - {"scheduler", "sampler", "opening"}
-    planned = {field.name for field in fields(found.scheduler)}  # type: ignore[arg-type]  # schedulers are dataclasses
+    own, planned = {"eta", "sizes", "incumbent"}, set(field_names(found.scheduler))
     for option in options:
         if option not in own | planned:
             raise MethodError(
                 f"Method {name!r} takes no option {option!r}. {suggestion(option, own | planned)}"
             )
-    plan = {option: value for option, value in options.items() if option in planned}
-    rest = {option: value for option, value in options.items() if option in own}
-    scheduler: Any = replace(found.scheduler, **plan)  # type: ignore[type-var]  # as above
-    return replace(found, scheduler=scheduler, **rest)
+    plan = {option: options.pop(option) for option in planned & options.keys()}
+    return replaced(found, scheduler=replaced(found.scheduler, **plan), **options)
 
 
 def _member(name: str) -> Optimizer:

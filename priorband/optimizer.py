@@ -4,7 +4,6 @@ It is a scheduler, which decides where the next evaluation goes, and a sampler, 
 to evaluate there. The two never call each other and draw from streams of their own.
 """
 
-from dataclasses import dataclass
 from typing import final
 
 from priorband.errors import MethodError
@@ -18,10 +17,11 @@ from priorband.space.space import Space
 from priorband.state import Regard, State
 from priorband.streams import generator
 from priorband.trial import QUEUED, Slot, Trial
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """The next trial, and the chances its sampler had where it is a mixture."""
 
@@ -30,7 +30,7 @@ class Decision:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Optimizer:
     """A scheduler times a sampler.
 

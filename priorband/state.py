@@ -1,6 +1,5 @@
 """The state: all that a decision may look at."""
 
-from dataclasses import dataclass
 from typing import Literal, final
 
 from priorband.history import History
@@ -9,12 +8,13 @@ from priorband.space.densities import Array
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.trial import Observation, Trial
+from priorband.values import frozen
 
 Regard = Literal["lowest", "max_fidelity_first"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """The paper's s_t: the space, the prior, the ladder and what has happened."""
 

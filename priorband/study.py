@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from threading import RLock
 from typing import Any, final
 
@@ -18,6 +17,7 @@ from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
+from priorband.values import frozen
 
 
 @final
@@ -177,7 +177,7 @@ class Study:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A trial as it was asked, and the decision that replay makes in its place."""
 
@@ -196,7 +196,7 @@ class Step:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replay:
     """All decisions of a study, made again, by trial id."""
 

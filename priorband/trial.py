@@ -1,10 +1,10 @@
 """Trials and observations: what was asked, and what was told."""
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from priorband.space.config import Config
+from priorband.values import frozen
 
 QUEUED = "queued"
 IMPORTED = "imported"
@@ -18,7 +18,7 @@ class Slot(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """One configuration at one fidelity. A promotion is a new trial that continues its parent."""
 
@@ -36,7 +36,7 @@ class Trial:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observation:
     """A trial and what came of it. A failure has infinite loss, so it ranks behind everything."""
 

@@ -10,19 +10,19 @@ fidelities correlate.
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
-from statistics import NormalDist
 from typing import Any, final
 
 import numpy as np
 
 from priorband.errors import SpaceError, suggestion
 from priorband.fidelity import Fidelity
+from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.densities import Array
 from priorband.space.parameters import Float
 from priorband.space.space import Space
+from priorband.values import frozen
 
 CORRELATIONS = {
     "good": (2.5, 2.0),
@@ -70,7 +70,7 @@ _CENTRES = {
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hartmann:
     """A Hartmann function with fidelities from 3 to 100.
 
@@ -146,7 +146,7 @@ class Hartmann:
         point = self._point(config).tolist()
         key = struct.pack(f"<q{len(point) + 1}d", self.seed, float(fidelity), *point)
         number = int.from_bytes(blake2b(key, digest_size=8).digest(), "little")
-        return abs(NormalDist().inv_cdf((number + 0.5) / 2**64))
+        return abs(normal.quantile((number + 0.5) / 2**64, 0.0, 1.0))
 
 
 def _zhat(fidelity: float) -> float:

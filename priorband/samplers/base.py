@@ -1,13 +1,12 @@
 """What a sampler gives: a configuration, who invented it, and with which chances."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, final
-
-from numpy.random import Generator
 
 from priorband.space.config import Config
 from priorband.state import State
+from priorband.streams import Generator
+from priorband.values import frozen
 
 
 class Chances(Protocol):
@@ -22,7 +21,7 @@ Weights = Callable[[State, int], Chances]
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draw:
     """A configuration and where it came from."""
 

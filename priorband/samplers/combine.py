@@ -1,18 +1,17 @@
 """Samplers made of samplers: a mixture over probability, a succession over time."""
 
-from dataclasses import dataclass
 from typing import final
-
-from numpy.random import Generator
 
 from priorband.conditions import Condition
 from priorband.errors import MethodError
 from priorband.samplers.base import Chances, Draw, Sampler, Weights
 from priorband.state import State
+from priorband.streams import Generator, aside
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fixed:
     """The same probabilities at all times."""
 
@@ -29,7 +28,7 @@ class Fixed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mix:
     """One of several samplers, chosen at random with weights that may read the state.
 
@@ -43,22 +42,21 @@ class Mix:
         """A draw of the chosen part, with the chances it had."""
         chances = self.weights(state, rung)
         draw = self._choose(chances.probabilities, rng).sample(state, rung, rng)
-        return Draw(draw.config, draw.origin, draw.chances or chances)
+        return draw if draw.chances is not None else Draw(draw.config, draw.origin, chances)
 
     def _choose(self, probabilities: tuple[float, ...], rng: Generator) -> Sampler:
-        if max(probabilities) == 1.0:
+        if 1.0 in probabilities:
             return self.samplers[probabilities.index(1.0)]
-        u = rng.spawn(1)[0].random() * sum(probabilities)
-        for sampler, probability in zip(self.samplers, probabilities, strict=True):
+        u = aside(rng) * sum(probabilities)
+        for place, probability in enumerate(probabilities):
             if u < probability:
-                return sampler
+                return self.samplers[place]
             u -= probability
-        likeliest = max(range(len(probabilities)), key=probabilities.__getitem__)
-        return self.samplers[likeliest]  # rounding left u just above the sum
+        return self.samplers[probabilities.index(max(probabilities))]  # rounding at the end
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Staged:
     """One sampler until a condition holds, another from then on."""
 

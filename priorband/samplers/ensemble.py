@@ -8,7 +8,6 @@ Each of the paper's ablations is another function in the place of `u` or of `i`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import final
 
 from priorband.brackets import brackets_over
@@ -19,10 +18,11 @@ from priorband.samplers.local import Perturb
 from priorband.samplers.scores import Scores, incumbent_share, scores
 from priorband.samplers.simple import FromPrior, FromUniform
 from priorband.state import State
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shares:
     """The three probabilities at a rung, and the scores behind them once they matter."""
 
@@ -38,7 +38,7 @@ class Shares:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Geometric:
     """1 / (1 + eta**rung): the higher the rung, the less is left to chance (Equation 2)."""
 
@@ -47,7 +47,7 @@ class Geometric:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Half:
     """One half on every rung: the ablation (50%)."""
 
@@ -57,7 +57,7 @@ class Half:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linear:
     """1 / (1 + w), w growing evenly from 1 on the lowest rung to eta on the highest."""
 
@@ -67,7 +67,7 @@ class Linear:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dynamic:
     """The incumbent's share of the two scores (Algorithm 2).
 
@@ -88,7 +88,7 @@ class Dynamic:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """The prior is always eta times as likely as the incumbent."""
 
@@ -97,7 +97,7 @@ class Constant:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decay:
     """The prior fades with time, whatever the evidence.
 
@@ -119,7 +119,7 @@ class Decay:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Zero:
     """No incumbent: its share goes to the prior."""
 
@@ -139,7 +139,7 @@ def active(state: State) -> bool:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ensemble:
     """The weights of uniform, prior and incumbent sampling, from two shares."""
 

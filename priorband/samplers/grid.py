@@ -1,11 +1,8 @@
 """Grid search: all combinations of a few values each, in random order."""
 
 import math
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, final
-
-from numpy.random import Generator
 
 from priorband.errors import ExhaustedError, MethodError
 from priorband.samplers.base import Draw
@@ -14,12 +11,14 @@ from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
 from priorband.state import State
+from priorband.streams import Generator
+from priorband.values import frozen
 
 _TRIES = 64
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grid:
     """A point of the grid that was not tried yet, each as likely as any other.
 

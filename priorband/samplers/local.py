@@ -1,10 +1,8 @@
 """Samplers around the incumbent: perturbation; crossover and hypersphere for the ablations."""
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.random import Generator
 
 from priorband.errors import MethodError
 from priorband.samplers.base import Draw, Weights
@@ -13,13 +11,15 @@ from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.densities import Array
 from priorband.state import State
+from priorband.streams import Generator
+from priorband.values import frozen
 
 _TRIES = 50
 ORIGIN = "incumbent"
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Perturb:
     """The incumbent with some of its parameters moved a little: the paper's local search.
 
@@ -58,21 +58,21 @@ class Perturb:
         count = len(codes)
         random = rng.random(2 * count).tolist()
         moved = codes.copy()
-        for i, parameter in enumerate(state.space.searched.values()):
+        for i, size in enumerate(state.space.sizes):
             if random[i] < self.rate:
-                moved[i] = self._move(codes[i], parameter.size, random[count + i])
+                moved[i] = self._move(codes[i], size, random[count + i])
         return moved
 
     def _move(self, code: float, size: int | None, u: float) -> float:
         if size is None:
-            return normal.draw(u, code, self.sigma)
+            return normal.draw(u, code, self.sigma, normal.bounds(code, self.sigma))
         if self.always_change:
             return other_choice(code, size, u)
         return changed_choice(code, size, u)
 
     def _forced(self, codes: list[float], state: State, rng: Generator) -> Config:
         """Chance kept giving the incumbent back: change one parameter for certain."""
-        sizes = [parameter.size for parameter in state.space.searched.values()]
+        sizes = state.space.sizes
         free = [i for i, size in enumerate(sizes) if size != 1]
         if not free:
             return state.space.decode(codes)  # the space has one configuration
@@ -101,7 +101,7 @@ def other_choice(code: float, size: int, u: float) -> float:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Crossover:
     """The incumbent with about half of its parameters from a partner.
 
@@ -136,7 +136,7 @@ def partner_share(probabilities: tuple[float, ...]) -> float:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hypersphere:
     """A uniform draw within the ball around the incumbent that reaches its nearest neighbour."""
 
@@ -166,9 +166,8 @@ class Hypersphere:
 
 def distances(state: State, rows: Array, centre: Array) -> Array:
     """Euclidean over the numbers, plus the share of categories that differ."""
-    sizes = [parameter.size for parameter in state.space.searched.values()]
-    numeric = [i for i, size in enumerate(sizes) if size is None]
-    choices = [i for i, size in enumerate(sizes) if size is not None]
+    numeric = [i for i, size in enumerate(state.space.sizes) if size is None]
+    choices = [i for i, size in enumerate(state.space.sizes) if size is not None]
     apart = np.sqrt(((rows[:, numeric] - centre[numeric]) ** 2).sum(axis=1))
     if choices:
         apart = apart + (rows[:, choices] != centre[choices]).mean(axis=1)

@@ -6,7 +6,6 @@ ones weighing more. All in logs, because products of densities underflow in a fe
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -15,10 +14,11 @@ from priorband.space.densities import Array
 from priorband.space.prior import Prior
 from priorband.state import State
 from priorband.trial import Observation
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scores:
     """Log scores of the prior and of the incumbent, and the trials they were taken on."""
 
@@ -73,9 +73,9 @@ class _Board:
         self.prior = prior
         self.keys: list[tuple[float, int]] = []
         self.rows: list[Array] = []
-        self.log_prior = _Column()
-        self.log_incumbent = _Column()
-        self.order = _Column()
+        self.log_prior = np.empty(0)
+        self.log_incumbent = np.empty(0)
+        self.order = np.empty(0, dtype=np.intp)
         self.centre: int | None = None
         self.around: Prior = prior
         self.last: Scores | None = None
@@ -87,16 +87,16 @@ class _Board:
         if centre != self.centre:
             self.centre = centre
             self.around = self.prior.around(incumbent.config)
-            self.log_incumbent = _Column()
+            self.log_incumbent = np.empty(0)
         for observation in ended[len(self.keys) :]:
             self._insert(observation, state)
-        self._catch_up(self.log_prior, self.prior)
-        self._catch_up(self.log_incumbent, self.around)
+        self.log_prior = self._extended(self.log_prior, self.prior)
+        self.log_incumbent = self._extended(self.log_incumbent, self.around)
         size = top_size(len(self.keys), state.ladder.eta)
-        best = self.order.values[:size].astype(np.intp)
+        best = self.order[:size]
         self.last = Scores(
-            prior=log_score(self.log_prior.values[best]),
-            incumbent=log_score(self.log_incumbent.values[best]),
+            prior=log_score(self.log_prior[best]),
+            incumbent=log_score(self.log_incumbent[best]),
             rung=rung,
             top=size,
         )
@@ -105,37 +105,11 @@ class _Board:
     def _insert(self, observation: Observation, state: State) -> None:
         place = bisect_left(self.keys, observation.ranking)
         self.keys.insert(place, observation.ranking)
-        self.order.insert(place, len(self.rows))
+        last = np.array([len(self.rows)])
+        self.order = np.concatenate((self.order[:place], last, self.order[place:]))
         self.rows.append(state.row(observation.trial))
 
-    def _catch_up(self, column: "_Column", density: Prior) -> None:
-        if len(self.rows) > column.length:
-            column.extend(density.logpdf(np.array(self.rows[column.length :])))
-
-
-@final
-class _Column:
-    """A growing array."""
-
-    def __init__(self) -> None:
-        self._buffer = np.empty(16)
-        self.length = 0
-
-    @property
-    def values(self) -> Array:
-        return self._buffer[: self.length]
-
-    def extend(self, values: Array) -> None:
-        self._reserve(len(values))
-        self._buffer[self.length : self.length + len(values)] = values
-        self.length += len(values)
-
-    def insert(self, place: int, value: float) -> None:
-        self._reserve(1)
-        self._buffer[place + 1 : self.length + 1] = self._buffer[place : self.length]
-        self._buffer[place] = value
-        self.length += 1
-
-    def _reserve(self, room: int) -> None:
-        while self.length + room > len(self._buffer):
-            self._buffer = np.concatenate((self._buffer, np.empty(len(self._buffer))))
+    def _extended(self, known: Array, density: Prior) -> Array:
+        """Log densities of all rows, those of the first ones being known."""
+        fresh = self.rows[len(known) :]
+        return np.concatenate((known, density.logpdf(np.array(fresh)))) if fresh else known

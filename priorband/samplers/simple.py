@@ -1,16 +1,15 @@
 """Samplers that look at no result: uniform, from the prior, the prior's mode."""
 
-from dataclasses import dataclass
 from typing import final
-
-from numpy.random import Generator
 
 from priorband.samplers.base import Draw
 from priorband.state import State
+from priorband.streams import Generator
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FromUniform:
     """Every configuration is as likely as any other."""
 
@@ -21,7 +20,7 @@ class FromUniform:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FromPrior:
     """As the expert believes."""
 
@@ -32,7 +31,7 @@ class FromPrior:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class PriorMode:
     """What the expert would try first."""
 

@@ -1,18 +1,17 @@
 """ASHA and asynchronous Hyperband: promote whoever is among the best of its rung so far."""
 
 from bisect import bisect_left, insort
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Literal, final
-
-from numpy.random import Generator
 
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.schedulers.base import Promote, Sample
 from priorband.state import State
+from priorband.streams import Generator
 from priorband.trial import Slot
+from priorband.values import frozen
 
 Promotion = Literal["textbook", "neps"]
 
@@ -23,7 +22,7 @@ def _check(promotion: str) -> None:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class ASHA:
     """One bracket from the lowest rung, without waiting.
 
@@ -44,7 +43,7 @@ class ASHA:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class AsyncHyperband:
     """ASHA from a base rung drawn anew for each request; all brackets share the rungs."""
 

@@ -4,17 +4,16 @@ A scheduler always has an answer: it never waits, because a blocked bracket lets
 and it never ends, because stopping is the study's business.
 """
 
-from dataclasses import dataclass
 from typing import Protocol, final
 
-from numpy.random import Generator
-
 from priorband.state import State
+from priorband.streams import Generator
 from priorband.trial import Slot, Trial
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """Evaluate a new configuration in a slot."""
 
@@ -22,7 +21,7 @@ class Sample:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Promote:
     """Continue a trial in a slot."""
 

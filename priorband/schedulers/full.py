@@ -1,17 +1,16 @@
 """No plan at all: every configuration is trained in full."""
 
-from dataclasses import dataclass
 from typing import final
-
-from numpy.random import Generator
 
 from priorband.schedulers.base import Sample
 from priorband.state import State
+from priorband.streams import Generator
 from priorband.trial import Slot
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class FullFidelity:
     """Every trial is new and on the highest rung, as in random search."""
 

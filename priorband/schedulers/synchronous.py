@@ -4,19 +4,18 @@ With several workers the rule is the same. While a bracket waits for its last me
 begins, and the promotions of older brackets come before anything new.
 """
 
-from dataclasses import dataclass
 from typing import final
-
-from numpy.random import Generator
 
 from priorband.brackets import Rest, Winner, open_brackets
 from priorband.schedulers.base import Promote, Sample
 from priorband.state import State
+from priorband.streams import Generator
 from priorband.trial import Slot
+from priorband.values import frozen
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuccessiveHalving:
     """The most aggressive bracket, again and again."""
 
@@ -27,7 +26,7 @@ class SuccessiveHalving:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hyperband:
     """Brackets in turn, from the most aggressive to full trainings only."""
 

@@ -1,5 +1,6 @@
 """What a searchable parameter can do."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 
@@ -15,7 +16,7 @@ class Parameter(Protocol):
         """How sure one is of a plain value."""
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> Sequence[Any]:
         """Its values in order, where they are listed one by one."""
 
     @property

@@ -11,7 +11,6 @@ are fractions of the parameter's (log) range.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, final
 
 from priorband.errors import ConfigError, SpaceError, suggestion
@@ -27,6 +26,7 @@ from priorband.space.densities import (
     normalised_steps,
 )
 from priorband.space.numeric import real
+from priorband.values import frozen
 
 SIGMAS = {"low": 0.5, "medium": 0.25, "high": 0.125}
 WEIGHTS = {"low": 2.0, "medium": 4.0, "high": 6.0}
@@ -66,7 +66,7 @@ def _code(parameter: Parameter, value: Any) -> float:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Normal:
     """The best value is near `centre`: a normal cut to the range.
 
@@ -90,7 +90,7 @@ class Normal:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Uniform:
     """No belief: every value is as likely as any other."""
 
@@ -102,7 +102,7 @@ class Uniform:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Beta:
     """A skewed belief: a beta density over the (log) range, with its mode at (a-1)/(a+b-2).
 
@@ -130,7 +130,7 @@ class Beta:
 
 
 @final
-@dataclass(frozen=True)
+@frozen
 class Weights:
     """How likely each choice is: a dict of weights, or a preferred choice and a confidence.
 
@@ -181,7 +181,7 @@ def _histogram(weights: tuple[float, ...]) -> Density:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Histogram:
     """Weights of equal bins over the (log) range, from low to high.
 
@@ -202,7 +202,7 @@ class Histogram:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mixture:
     """Several beliefs at once, such as two good regions; equal weights unless given.
 
@@ -249,7 +249,7 @@ def belief(stated: Any, confidence: Any = "medium") -> Belief:
 
 
 @final
-@dataclass(frozen=True)
+@frozen
 class Stated:
     """A plain value or a dict of weights: its shape follows from the parameter."""
 

@@ -5,13 +5,13 @@ move to another centre. Moving is what makes the incumbent's density out of the 
 """
 
 import math
-from dataclasses import dataclass, field
 from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorband.space import incomplete_beta, normal
+from priorband.values import derived, frozen
 
 Array = NDArray[np.float64]
 
@@ -37,16 +37,18 @@ class Density(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class TruncatedNormal:
     """A normal cut to [0, 1], its centre within."""
 
     centre: float
     sigma: float
-    _constant: float = field(init=False, repr=False, compare=False)
+    constant: float = derived()
+    _bounds: tuple[float, float] = derived()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_constant", normal.log_constant(self.centre, self.sigma))
+        object.__setattr__(self, "constant", normal.log_constant(self.centre, self.sigma))
+        object.__setattr__(self, "_bounds", normal.bounds(self.centre, self.sigma))
 
     @property
     def mode(self) -> float:
@@ -55,12 +57,12 @@ class TruncatedNormal:
 
     def draw(self, u: float) -> float:
         """The quantile `u`."""
-        return normal.draw(u, self.centre, self.sigma)
+        return normal.draw(u, self.centre, self.sigma, self._bounds)
 
     def logpdf(self, codes: Array) -> Array:
         """Includes 1/sigma and the truncation, so that kernels of different widths compare."""
         z = (codes - self.centre) / self.sigma
-        return -0.5 * z * z - self._constant
+        return -0.5 * z * z - self.constant
 
     def around(self, centre: float) -> "TruncatedNormal":
         """The same width elsewhere, with its own truncation."""
@@ -68,7 +70,7 @@ class TruncatedNormal:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flat:
     """No belief about a number. Moved to an incumbent, it takes the medium width."""
 
@@ -91,7 +93,7 @@ class Flat:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class BetaDensity:
     """A beta density with one peak."""
 
@@ -123,7 +125,7 @@ class BetaDensity:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps:
     """A density that is constant between edges: a histogram."""
 
@@ -171,7 +173,7 @@ def normalised_steps(edges: tuple[float, ...], heights: tuple[float, ...]) -> St
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Blend:
     """A weighted mixture of densities over one parameter."""
 
@@ -209,11 +211,16 @@ class Blend:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choices:
     """Probabilities of the choices of a categorical."""
 
     probabilities: tuple[float, ...]
+    _logs: Array = derived()
+
+    def __post_init__(self) -> None:
+        with np.errstate(divide="ignore"):
+            object.__setattr__(self, "_logs", np.log(self.probabilities))
 
     @property
     def mode(self) -> float:
@@ -230,9 +237,7 @@ class Choices:
 
     def logpdf(self, codes: Array) -> Array:
         """Minus infinity for a choice of weight zero."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.probabilities)
-        return np.asarray(logs[codes.astype(np.intp)], dtype=np.float64)
+        return self._logs[codes.astype(np.intp)]
 
     def around(self, centre: float) -> "Choices":
         """The largest weight moved to the centre; with no belief, the medium weight."""

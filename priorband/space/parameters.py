@@ -5,12 +5,13 @@ a cell of the interval, so that a uniform position gives every one its share.
 """
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence, Set
 from typing import Any, final
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import check_prior
 from priorband.space.numeric import real
+from priorband.values import derived, frozen
 
 
 def _real(name: str, value: Any) -> float:
@@ -48,7 +49,7 @@ def _inside(value: Any, low: float, high: float, kind: str) -> float:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Float:
     """A real number between two bounds, both included.
 
@@ -65,8 +66,8 @@ class Float:
     log: bool = False
     prior: Any = None
     confidence: Any = "medium"
-    _start: float = field(init=False, repr=False, compare=False)
-    _span: float = field(init=False, repr=False, compare=False)
+    _start: float = derived()
+    _span: float = derived()
 
     def __post_init__(self) -> None:
         low, high = _real("low", self.low), _real("high", self.high)
@@ -84,7 +85,7 @@ class Float:
         check_prior(self)
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> Sequence[Any]:
         """None are listed."""
         return ()
 
@@ -106,7 +107,7 @@ class Float:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Integer:
     """A whole number between two bounds, both included.
 
@@ -120,8 +121,8 @@ class Integer:
     log: bool = False
     prior: Any = None
     confidence: Any = "medium"
-    _start: float = field(init=False, repr=False, compare=False)
-    _span: float = field(init=False, repr=False, compare=False)
+    _start: float = derived()
+    _span: float = derived()
 
     def __post_init__(self) -> None:
         low, high = _whole("low", self.low), _whole("high", self.high)
@@ -139,7 +140,7 @@ class Integer:
         check_prior(self)
 
     @property
-    def choices(self) -> tuple[Any, ...]:
+    def choices(self) -> Sequence[Any]:
         """None are listed."""
         return ()
 
@@ -165,8 +166,8 @@ class Integer:
 
 def _distinct(choices: Any) -> dict[Any, int]:
     """Each choice's index, after checking that there are some and that no two are equal."""
-    if isinstance(choices, (str, bytes)) or not hasattr(choices, "__iter__"):
-        raise SpaceError(f"`choices` must be a list of values, got {choices!r}.")
+    if isinstance(choices, str | bytes | Set) or not isinstance(choices, Iterable):
+        raise SpaceError(f"`choices` must be a list of values in an order, got {choices!r}.")
     listed = list(choices)
     if not listed:
         raise SpaceError("`choices` is empty. Give at least one value.")
@@ -192,7 +193,7 @@ def _index(index: dict[Any, int], value: Any) -> int:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Categorical:
     """One of several values without an order.
 
@@ -202,14 +203,14 @@ class Categorical:
     1.0
     """
 
-    choices: tuple[Any, ...]
+    choices: Sequence[Any]
     prior: Any = None
     confidence: Any = "medium"
-    _positions: dict[Any, int] = field(init=False, repr=False, compare=False)
+    _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_positions", _distinct(self.choices))
-        object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "choices", tuple(self._positions))
         check_prior(self)
 
     @property
@@ -227,7 +228,7 @@ class Categorical:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ordinal:
     """One of several values in the order given: neighbours are alike.
 
@@ -236,14 +237,14 @@ class Ordinal:
     (0.375, 16)
     """
 
-    choices: tuple[Any, ...]
+    choices: Sequence[Any]
     prior: Any = None
     confidence: Any = "medium"
-    _positions: dict[Any, int] = field(init=False, repr=False, compare=False)
+    _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_positions", _distinct(self.choices))
-        object.__setattr__(self, "choices", tuple(self.choices))
+        object.__setattr__(self, "choices", tuple(self._positions))
         if len(self.choices) < 2:
             raise SpaceError(
                 f"An ordinal needs at least two choices, got {list(self.choices)!r}. "
@@ -266,7 +267,7 @@ class Ordinal:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A value that every configuration has and that no method touches."""
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
@@ -13,6 +12,7 @@ from priorband.space.base import Parameter
 from priorband.space.beliefs import belief
 from priorband.space.config import Config
 from priorband.space.parameters import Categorical, Constant, Float, Integer, Ordinal
+from priorband.streams import Generator
 
 if TYPE_CHECKING:
     from priorband.space.prior import Independent
@@ -36,11 +36,12 @@ class Space:
     {'lr': 0.1, 'act': 'relu', 'classes': 10}
     """
 
-    __slots__ = ("_constant", "_decoders", "_sizes", "names", "parameters", "searched")
+    __slots__ = ("_constant", "_decoders", "names", "parameters", "searched", "sizes")
 
     parameters: Mapping[str, Parameter | Constant]
     searched: Mapping[str, Parameter]
     names: tuple[str, ...]
+    sizes: tuple[int | None, ...]
 
     def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
         _check_names(parameters)
@@ -54,9 +55,7 @@ class Space:
             )
         self._decoders = [(name, p.decode) for name, p in self.searched.items()]
         self._constant = {n: p.value for n, p in parameters.items() if isinstance(p, Constant)}
-        self._sizes = [
-            (i, p.size) for i, p in enumerate(self.searched.values()) if p.size is not None
-        ]
+        self.sizes = tuple(p.size for p in self.searched.values())
 
     def __repr__(self) -> str:
         return f"Space({dict(self.parameters)!r})"
@@ -84,8 +83,9 @@ class Space:
     def uniform(self, n: int, rng: Generator) -> Array:
         """`n` encoded configurations, every value as likely as any other."""
         rows = rng.random((n, len(self.names)))
-        for column, size in self._sizes:
-            rows[:, column] = np.floor(rows[:, column] * size)
+        for column, size in enumerate(self.sizes):
+            if size is not None:
+                rows[:, column] = np.floor(rows[:, column] * size)
         return rows
 
     def encode(self, configs: Iterable[Mapping[str, Any]]) -> Array:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
 from priorband.errors import MethodError
 from priorband.study import Study
 from priorband.trial import Observation, Trial
+from priorband.values import frozen
 
 
 class Objective(Protocol):
@@ -19,7 +19,7 @@ class Objective(Protocol):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """One evaluation in simulated time."""
 

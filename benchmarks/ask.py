@@ -1,0 +1,165 @@
+"""What ask, tell, import and memory cost, as ratios to a reference measured in the same run.
+
+    python benchmarks/ask.py [--largest 100000]
+
+R is the time to draw one uniform unit vector and decode it into a configuration. Machines are
+shared and noisy, so absolute times mean little: each figure is divided by the R of the same moment,
+and the best of several rounds is taken.
+"""
+
+import argparse
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import priorband as pb
+
+SIZES = (100, 1_000, 10_000, 100_000)
+GOALS = {"ask": 5.0, "growth": 1.6, "tell": 2.0, "import": 1.5, "memory": 60.0}
+
+
+def mixed_space(parameters: int) -> pb.Space:
+    """Log and plain floats, integers, a categorical and an ordinal, some with a prior."""
+    kinds: list[pb.Float | pb.Integer | pb.Categorical | pb.Ordinal] = [
+        pb.Float(1e-5, 1e-1, log=True, prior=1e-3),
+        pb.Float(0.0, 0.9, prior=0.2),
+        pb.Integer(16, 512, log=True, prior=64),
+        pb.Categorical(["sgd", "adam", "rmsprop"], prior="adam"),
+        pb.Ordinal([2, 4, 8, 16], prior=4),
+        pb.Float(0.8, 0.999),
+        pb.Integer(1, 12, prior=6),
+    ]
+    return pb.Space({f"p{i}": kinds[i % len(kinds)] for i in range(parameters)})
+
+
+def reference(space: pb.Space, rounds: int = 2_000) -> float:
+    """R: seconds to draw one uniform row and decode it."""
+    rng = np.random.default_rng(0)
+    start = time.process_time()
+    for _ in range(rounds):
+        space.decode(space.uniform(1, rng)[0])
+    return (time.process_time() - start) / rounds
+
+
+def loss(trial: pb.Trial) -> float:
+    """A cheap objective: better near the middle of the range, and with more training."""
+    return abs(float(trial.config["p1"]) - 0.4) + 1.0 / trial.fidelity
+
+
+def latencies(
+    space: pb.Space, size: int, rounds: int = 5, window: int = 400
+) -> tuple[float, float, float]:
+    """Mean ask, median ask and mean tell in units of R after `size` finished trials; best round."""
+    study = pb.Study(space, pb.Fidelity("epochs", 1, 81), "priorband", seed=1)
+    for _ in range(size):
+        trial = study.ask()
+        study.tell(trial, loss(trial))
+    gc.collect()
+    results = []
+    for _ in range(rounds):
+        unit = min(reference(space) for _ in range(2))
+        asks, tells = [], []
+        for _ in range(window):
+            start = time.perf_counter()
+            trial = study.ask()
+            middle = time.perf_counter()
+            study.tell(trial, loss(trial))
+            asks.append(middle - start)
+            tells.append(time.perf_counter() - middle)
+        results.append((np.mean(asks) / unit, np.median(asks) / unit, np.mean(tells) / unit))
+    ask, median, tell = (min(column) for column in zip(*results, strict=True))
+    return float(ask), float(median), float(tell)
+
+
+def import_ratio(runs: int = 9) -> float:
+    """CPU time of importing the package, numpy included, over that of importing numpy; the median.
+
+    Both are taken in one fresh process, whose bytecode an earlier one has written.
+    """
+    code = (
+        "import resource\n"
+        "def cpu():\n"
+        "    used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "    return used.ru_utime + used.ru_stime\n"
+        "start = cpu(); import numpy; middle = cpu(); import priorband; end = cpu()\n"
+        "print((end - start) / (middle - start))"
+    )
+    return float(np.median([float(in_fresh_process(code)) for _ in range(runs + 1)][1:]))
+
+
+def in_fresh_process(code: str) -> str:
+    """What a Python process prints that may write bytecode, whatever this one may do."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return done.stdout
+
+
+def peak_megabytes(trials: int) -> float:
+    """Peak resident memory of a fresh process that runs a study of so many trials."""
+    code = (
+        "import runpy\n"
+        f"bench = runpy.run_path({os.path.abspath(__file__)!r})\n"
+        f"bench['play'](bench['mixed_space'](7), {trials})\n"
+        "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    )
+    return float(in_fresh_process(code)) / 1024
+
+
+def play(space: pb.Space, trials: int) -> None:
+    """A whole study."""
+    study = pb.Study(space, pb.Fidelity("epochs", 1, 81), "priorband", seed=1)
+    for _ in range(trials):
+        trial = study.ask()
+        study.tell(trial, loss(trial))
+
+
+def verdict(value: float, goal: float) -> str:
+    """Whether a goal is met."""
+    return f"goal {goal:g}: {'met' if value <= goal else 'MISSED'}"
+
+
+def report(largest: int, emit: Callable[[str], None] = print) -> bool:
+    """Print all figures; whether all goals are met."""
+    met = True
+    emit("parameters   trials   ask mean   ask median   tell mean   (in units of R)")
+    for parameters in (7, 14):
+        space = mixed_space(parameters)
+        asks = {}
+        for size in (size for size in SIZES if size <= largest):
+            ask, median, tell = latencies(space, size)
+            asks[size] = ask
+            marks = [verdict(tell, GOALS["tell"])]
+            met &= tell <= GOALS["tell"]
+            if size == 1_000:
+                marks.insert(0, "ask " + verdict(ask, GOALS["ask"]))
+                met &= ask <= GOALS["ask"]
+            emit(
+                f"{parameters:10d} {size:8d} {ask:10.2f} {median:12.2f} {tell:11.2f}   "
+                f"{'; tell '.join(marks) if len(marks) > 1 else 'tell ' + marks[0]}"
+            )
+        growth = asks[max(asks)] / asks[1_000]
+        met &= growth <= GOALS["growth"]
+        emit(
+            f"{'':10s} ask grows {growth:.2f}x from 1,000 to {max(asks):,} trials, "
+            f"{verdict(growth, GOALS['growth'])}; R = {reference(space) * 1e6:.1f} us here"
+        )
+    ratio = import_ratio()
+    megabytes = peak_megabytes(10_000)
+    met &= ratio <= GOALS["import"] and megabytes <= GOALS["memory"]
+    emit(f"import priorband / import numpy: {ratio:.2f}, {verdict(ratio, GOALS['import'])}")
+    emit(f"peak memory of 10,000 trials: {megabytes:.0f} MB, {verdict(megabytes, GOALS['memory'])}")
+    return met
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="the longest study to time")
+    sys.exit(0 if report(parser.parse_args().largest) else 1)

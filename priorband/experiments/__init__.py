@@ -1,0 +1,1 @@
+"""The paper's claims, to be run by anyone."""

@@ -62,7 +62,7 @@ def open_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
     found: _Open | None = history.cache.get("open")
     if found is None or found.ladder is not state.ladder:
         found = history.cache["open"] = _Open(state.ladder)
-    for bracket in range(found.known, history.brackets):
+    for bracket in history.started(found.known):
         found.brackets.append((bracket, history.base(bracket)))
         found.known += 1
     standings: list[tuple[int, Winner | Rest]] = []

@@ -203,6 +203,10 @@ class History:
         """The rung on which a bracket began."""
         return self._tip().bases[bracket]
 
+    def started(self, first: int) -> list[int]:
+        """The brackets in the order they were started, but for so many of the first."""
+        return self._tip().begun[first:]
+
     def ended_on(self, rung: int) -> list[Observation]:
         """The plan's trials that have ended on a rung, in any bracket, in the order they ended."""
         return self._tip().rungs.get(rung, [])
@@ -231,6 +235,7 @@ class _Log:
         self.queue: deque[Queued] = deque()
         self.slots: dict[tuple[int, int], Members] = {}
         self.bases: dict[int, int] = {}
+        self.begun: list[int] = []
         self.rungs: dict[int, list[Observation]] = {}
         self.at: dict[float, tuple[list[Observation], Observation]] = {}
         self.promoted: set[int] = set()
@@ -274,8 +279,16 @@ class _Log:
         elif trial.origin != IMPORTED:
             self.proposed += 1
         if trial.slot is not None:
-            self.bases.setdefault(trial.slot.bracket, trial.slot.rung)
-            self.slots.setdefault(trial.slot, Members()).started += 1
+            self._place(trial.slot)
+
+    def _place(self, slot: Slot) -> None:
+        if slot.bracket not in self.bases:
+            self.bases[slot.bracket] = slot.rung
+            self.begun.append(slot.bracket)
+        members = self.slots.get(slot)
+        if members is None:
+            members = self.slots[slot] = Members()
+        members.started += 1
 
     def _rise(self, parent: Trial) -> None:
         self.promoted.add(parent.id)

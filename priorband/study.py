@@ -1,16 +1,18 @@
 """The study: asks for trials, is told of losses, and remembers in what order."""
 
 import math
+import warnings
 from collections.abc import Mapping
 from threading import RLock
 from typing import Any, final
 
-from priorband.errors import LossError, SpaceError, TrialError
+from priorband.errors import LossError, SingleRungWarning, SpaceError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.methods import optimizer as named_method
 from priorband.optimizer import Decision, Optimizer
 from priorband.samplers.base import Chances
+from priorband.schedulers.full import FullFidelity
 from priorband.space.config import Config
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
@@ -46,13 +48,20 @@ class Study:
         prior: Prior | Mapping[str, Any] | None = None,
     ) -> None:
         self.space = _space(space)
-        self.fidelity = _fidelity(fidelity, space)
         self.optimizer = method if isinstance(method, Optimizer) else named_method(method)
+        self.fidelity = _fidelity(fidelity, space)
         self.seed = _seed(seed)
         self.prior = _prior(prior, space, self.fidelity)
         self._state = self.optimizer.start(space, self.prior, self.fidelity)
         self._lock = RLock()
-        if self.optimizer.eta != USUAL_ETA and self.fidelity.low < self.fidelity.high:
+        if fidelity is None and not isinstance(self.optimizer.scheduler, FullFidelity):
+            warnings.warn(
+                "No fidelity was given, so every trial is a full training. Give one, such as "
+                "Fidelity('epochs', 1, 81), or take a method without, such as 'random+prior'.",
+                SingleRungWarning,
+                stacklevel=2,
+            )
+        elif self.optimizer.eta != USUAL_ETA and self.fidelity.low < self.fidelity.high:
             warn_single_rung(self.fidelity, self.optimizer.eta)
 
     def __repr__(self) -> str:

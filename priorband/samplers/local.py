@@ -150,13 +150,14 @@ class Hypersphere:
             return FromUniform().sample(state, rung, rng)
         centre = state.row(incumbent.trial)
         radius = max(self._reach(state, centre), self.least)
-        while True:
+        while radius < len(centre) + 1.0:  # farther apart than any two configurations
             rows = state.space.uniform(1000, rng)
             inside = np.flatnonzero(distances(state, rows, centre) < radius)
             for index in inside[:_TRIES]:
                 if (config := state.space.decode(rows[index])) != incumbent.config:
                     return Draw(config, ORIGIN)
             radius *= self.growth
+        return FromUniform().sample(state, rung, rng)
 
     def _reach(self, state: State, centre: Array) -> float:
         rows = np.array([state.row(ended.trial) for ended in state.history.observations])

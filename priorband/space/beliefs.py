@@ -70,7 +70,7 @@ def _code(parameter: Parameter, value: Any) -> float:
 class Normal:
     """The best value is near `centre`: a normal cut to the range.
 
-    `sigma` is its width as a fraction of the (log) range; without it, `confidence` gives the width.
+    `sigma` is its width as a fraction of the (log) range, or a confidence word.
 
     >>> Normal(0.2, sigma=0.1)
     Normal(centre=0.2, sigma=0.1)

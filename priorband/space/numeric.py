@@ -9,7 +9,10 @@ def real(value: Any) -> float | None:
     """A finite real number as a float, numpy's scalars included; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
     return number if math.isfinite(number) else None
 
 

@@ -181,6 +181,8 @@ def _distinct(choices: Any) -> dict[Any, int]:
             ) from None
         if first != position:
             raise SpaceError(f"Choices must differ, got {listed[first]!r} and {choice!r}.")
+        if choice != choice:
+            raise SpaceError(f"A choice must equal itself, got {choice!r}.")
     return index
 
 
@@ -275,6 +277,12 @@ class Constant:
     prior: Any = None
 
     def __post_init__(self) -> None:
+        try:
+            hash(self.value)
+        except TypeError:
+            raise SpaceError(
+                f"A constant must be hashable, got {self.value!r}. Use a tuple or a name for it."
+            ) from None
         if self.prior is not None:
             raise SpaceError(
                 f"A constant takes no prior: its value is always {self.value!r}, "

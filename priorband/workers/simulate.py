@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
-from priorband.errors import MethodError
+from priorband.errors import ExhaustedError, MethodError
 from priorband.study import Study
 from priorband.trial import Observation, Trial
 from priorband.values import frozen
@@ -41,8 +41,9 @@ def simulate(
 
     `budget` counts full trainings over all workers. A trial takes as long as it costs: a promotion
     the difference between the fidelities when training is `continued`, else the whole. Trials are
-    started while the budget is not used up, so the last may reach beyond it. Trials that end
-    together are told in the order they were started.
+    started while the budget is not used up, so the last may reach beyond it; a method that has
+    nothing left to try ends the run early. Trials that end together are told in the order they
+    were started.
 
     >>> from priorband import Hartmann, Study, simulate
     >>> bench = Hartmann(3)
@@ -61,7 +62,11 @@ def simulate(
     runs: list[Run] = []
     while True:
         while idle and left > 1e-9:
-            trial = study.ask()
+            try:
+                trial = study.ask()
+            except ExhaustedError:
+                left = 0.0
+                break
             cost = study.state.history.cost(trial) if continued else trial.fidelity
             left -= cost
             heappush(busy, (now + cost, trial.id, idle.pop(0), now, trial))

@@ -6,44 +6,13 @@ that growing costs the same at the hundred-thousandth trial as at the first, and
 answers differently than it did.
 """
 
-from collections import deque
 from collections.abc import Iterable
-from heapq import heappop, heappush
-from math import inf
-from operator import attrgetter
 from typing import Any, final
 
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Event, Queued
+from priorband.log import Log, Members
 from priorband.space.config import Config
-from priorband.trial import IMPORTED, QUEUED, Observation, Trial
-
-_ranking = attrgetter("ranking")
-
-
-@final
-class Members:
-    """The trials of one slot: how many were started, how they ended."""
-
-    __slots__ = ("_sorted", "ended", "started", "succeeded")
-
-    def __init__(self) -> None:
-        self.started = 0
-        self.succeeded = 0
-        self.ended: list[Observation] = []
-        self._sorted = 0
-
-    def add(self, member: Observation) -> None:
-        """Note that a member has ended."""
-        self.ended.append(member)
-        self.succeeded += not member.failed
-
-    def best(self, position: int) -> Observation:
-        """The member with that rank, from 0."""
-        if self._sorted != len(self.ended):
-            self.ended.sort(key=_ranking)
-            self._sorted = len(self.ended)
-        return self.ended[position]
-
+from priorband.trial import Observation, Trial
 
 NOBODY = Members()
 
@@ -55,7 +24,7 @@ class History:
     __slots__ = ("_length", "_log")
 
     def __init__(self) -> None:
-        self._log = _Log()
+        self._log = Log()
         self._length = 0
 
     @classmethod
@@ -75,7 +44,7 @@ class History:
         longer._length = len(log.events)
         return longer
 
-    def _tip(self) -> "_Log":
+    def _tip(self) -> Log:
         if len(self._log.events) != self._length:
             self._log = History.of(self._log.events[: self._length])._log
         return self._log
@@ -220,118 +189,3 @@ class History:
     def cache(self) -> dict[Any, Any]:
         """A place for what can be derived from this history and only ever grows with it."""
         return self._tip().cache
-
-
-@final
-class _Log:
-    """The events of a study and everything that is looked up in them, kept as they come."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.trials: list[Trial] = []
-        self.outcomes: list[Observation | None] = []
-        self.running: dict[int, Trial] = {}
-        self.ended: list[Observation] = []
-        self.queue: deque[Queued] = deque()
-        self.slots: dict[tuple[int, int], Members] = {}
-        self.bases: dict[int, int] = {}
-        self.begun: list[int] = []
-        self.rungs: dict[int, list[Observation]] = {}
-        self.at: dict[float, tuple[list[Observation], Observation]] = {}
-        self.promoted: set[int] = set()
-        self.risen: dict[int, int] = {}
-        self.roots: dict[tuple[Any, ...], int] = {}
-        self.standing: dict[int, Observation] = {}
-        self.contenders: list[tuple[float, int, int]] = []
-        self.best: Observation | None = None
-        self.finished = self.proposed = 0
-        self.spent = self.imported = 0.0
-        self.cache: dict[Any, Any] = {}
-
-    def apply(self, event: Event) -> None:
-        match event:
-            case Asked(trial):
-                self._ask(trial)
-            case Told(number, loss):
-                self._end(Observation(self.running.pop(number), loss))
-            case Failed(number, reason):
-                self._end(Observation(self.running.pop(number), inf, reason))
-            case Queued():
-                self.queue.append(event)
-        self.events.append(event)
-
-    def cost(self, trial: Trial) -> float:
-        paid = 0.0 if trial.parent is None else self.trials[trial.parent].fidelity
-        return trial.fidelity - paid
-
-    def _ask(self, trial: Trial) -> None:
-        if trial.id != len(self.trials):
-            raise RuntimeError(f"Trial {trial.id} was asked when {len(self.trials)} was next.")
-        self.trials.append(trial)
-        self.outcomes.append(None)
-        self.running[trial.id] = trial
-        if trial.parent is not None:
-            self._rise(self.trials[trial.parent])
-        else:
-            self.roots.setdefault(tuple(trial.config.values()), trial.id)
-        if trial.origin == QUEUED and trial.parent is None:
-            self.queue.popleft()
-        elif trial.origin != IMPORTED:
-            self.proposed += 1
-        if trial.slot is not None:
-            self._place(trial.slot)
-
-    def _place(self, slot: Slot) -> None:
-        if slot.bracket not in self.bases:
-            self.bases[slot.bracket] = slot.rung
-            self.begun.append(slot.bracket)
-        members = self.slots.get(slot)
-        if members is None:
-            members = self.slots[slot] = Members()
-        members.started += 1
-
-    def _rise(self, parent: Trial) -> None:
-        self.promoted.add(parent.id)
-        if parent.slot is not None:
-            self.risen[parent.slot.rung] = self.risen.get(parent.slot.rung, 0) + 1
-
-    def _end(self, ended: Observation) -> None:
-        trial = ended.trial
-        self.outcomes[trial.id] = ended
-        self.ended.append(ended)
-        slot = trial.slot
-        if slot is not None:
-            self.slots[slot].add(ended)
-            self.rungs.setdefault(slot.rung, []).append(ended)
-        self._pay(trial)
-        if not ended.failed:
-            self._succeed(ended)
-
-    def _pay(self, trial: Trial) -> None:
-        if trial.origin != IMPORTED:
-            self.spent += self.cost(trial)
-        else:
-            known = self.standing.get(trial.root)
-            self.imported += max(trial.fidelity - (known.fidelity if known else 0.0), 0.0)
-
-    def _succeed(self, ended: Observation) -> None:
-        trial = ended.trial
-        self.finished += 1
-        losses, lowest = self.at.setdefault(trial.fidelity, ([], ended))
-        losses.append(ended)
-        if ended.ranking < lowest.ranking:
-            self.at[trial.fidelity] = losses, ended
-        if self.best is None or ended.loss < self.best.loss:
-            self.best = ended
-        known = self.standing.get(trial.root)
-        if known is None or trial.fidelity > known.fidelity:
-            self.standing[trial.root] = ended
-            heappush(self.contenders, (ended.loss, trial.root, trial.id))
-
-    def incumbent(self) -> Observation | None:
-        while self.contenders:
-            _, root, number = self.contenders[0]
-            if self.standing[root].trial.id == number:
-                return self.standing[root]
-            heappop(self.contenders)  # finished further up since
-        return None

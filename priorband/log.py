@@ -1,0 +1,155 @@
+"""The log: a study's events, and everything that is looked up in them, kept as they come.
+
+Only a history holds one, and only the newest history of a study sees it grow.
+"""
+
+from collections import deque
+from heapq import heappop, heappush
+from math import inf
+from operator import attrgetter
+from typing import Any, final
+
+from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.trial import IMPORTED, QUEUED, Observation, Slot, Trial
+
+_ranking = attrgetter("ranking")
+
+
+@final
+class Members:
+    """The trials of one slot: how many were started, how they ended."""
+
+    __slots__ = ("_sorted", "ended", "started", "succeeded")
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.succeeded = 0
+        self.ended: list[Observation] = []
+        self._sorted = 0
+
+    def add(self, member: Observation) -> None:
+        """Note that a member has ended."""
+        self.ended.append(member)
+        self.succeeded += not member.failed
+
+    def best(self, position: int) -> Observation:
+        """The member with that rank, from 0."""
+        if self._sorted != len(self.ended):
+            self.ended.sort(key=_ranking)
+            self._sorted = len(self.ended)
+        return self.ended[position]
+
+
+@final
+class Log:
+    """Events in order, and their indexes."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.trials: list[Trial] = []
+        self.outcomes: list[Observation | None] = []
+        self.running: dict[int, Trial] = {}
+        self.ended: list[Observation] = []
+        self.queue: deque[Queued] = deque()
+        self.slots: dict[tuple[int, int], Members] = {}
+        self.bases: dict[int, int] = {}
+        self.begun: list[int] = []
+        self.rungs: dict[int, list[Observation]] = {}
+        self.at: dict[float, tuple[list[Observation], Observation]] = {}
+        self.promoted: set[int] = set()
+        self.risen: dict[int, int] = {}
+        self.roots: dict[tuple[Any, ...], int] = {}
+        self.standing: dict[int, Observation] = {}
+        self.contenders: list[tuple[float, int, int]] = []
+        self.best: Observation | None = None
+        self.finished = self.proposed = 0
+        self.spent = self.imported = 0.0
+        self.cache: dict[Any, Any] = {}
+
+    def apply(self, event: Event) -> None:
+        match event:
+            case Asked(trial):
+                self._ask(trial)
+            case Told(number, loss):
+                self._end(Observation(self.running.pop(number), loss))
+            case Failed(number, reason):
+                self._end(Observation(self.running.pop(number), inf, reason))
+            case Queued():
+                self.queue.append(event)
+        self.events.append(event)
+
+    def cost(self, trial: Trial) -> float:
+        paid = 0.0 if trial.parent is None else self.trials[trial.parent].fidelity
+        return trial.fidelity - paid
+
+    def _ask(self, trial: Trial) -> None:
+        if trial.id != len(self.trials):
+            raise RuntimeError(f"Trial {trial.id} was asked when {len(self.trials)} was next.")
+        self.trials.append(trial)
+        self.outcomes.append(None)
+        self.running[trial.id] = trial
+        if trial.parent is not None:
+            self._rise(self.trials[trial.parent])
+        else:
+            self.roots.setdefault(tuple(trial.config.values()), trial.id)
+        if trial.origin == QUEUED and trial.parent is None:
+            self.queue.popleft()
+        elif trial.origin != IMPORTED:
+            self.proposed += 1
+        if trial.slot is not None:
+            self._place(trial.slot)
+
+    def _place(self, slot: Slot) -> None:
+        if slot.bracket not in self.bases:
+            self.bases[slot.bracket] = slot.rung
+            self.begun.append(slot.bracket)
+        members = self.slots.get(slot)
+        if members is None:
+            members = self.slots[slot] = Members()
+        members.started += 1
+
+    def _rise(self, parent: Trial) -> None:
+        self.promoted.add(parent.id)
+        if parent.slot is not None:
+            self.risen[parent.slot.rung] = self.risen.get(parent.slot.rung, 0) + 1
+
+    def _end(self, ended: Observation) -> None:
+        trial = ended.trial
+        self.outcomes[trial.id] = ended
+        self.ended.append(ended)
+        slot = trial.slot
+        if slot is not None:
+            self.slots[slot].add(ended)
+            self.rungs.setdefault(slot.rung, []).append(ended)
+        self._pay(trial)
+        if not ended.failed:
+            self._succeed(ended)
+
+    def _pay(self, trial: Trial) -> None:
+        if trial.origin != IMPORTED:
+            self.spent += self.cost(trial)
+        else:
+            known = self.standing.get(trial.root)
+            self.imported += max(trial.fidelity - (known.fidelity if known else 0.0), 0.0)
+
+    def _succeed(self, ended: Observation) -> None:
+        trial = ended.trial
+        self.finished += 1
+        losses, lowest = self.at.setdefault(trial.fidelity, ([], ended))
+        losses.append(ended)
+        if ended.ranking < lowest.ranking:
+            self.at[trial.fidelity] = losses, ended
+        if self.best is None or ended.loss < self.best.loss:
+            self.best = ended
+        known = self.standing.get(trial.root)
+        if known is None or trial.fidelity > known.fidelity:
+            self.standing[trial.root] = ended
+            heappush(self.contenders, (ended.loss, trial.root, trial.id))
+
+    def incumbent(self) -> Observation | None:
+        while self.contenders:
+            _, root, number = self.contenders[0]
+            if self.standing[root].trial.id == number:
+                return self.standing[root]
+            heappop(self.contenders)  # finished further up since
+        return None

@@ -10,7 +10,7 @@ from priorband.errors import LossError, SingleRungWarning, SpaceError, TrialErro
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.methods import optimizer as named_method
-from priorband.optimizer import Decision, Optimizer
+from priorband.optimizer import Optimizer
 from priorband.samplers.base import Chances
 from priorband.schedulers.full import FullFidelity
 from priorband.space.config import Config
@@ -136,12 +136,16 @@ class Study:
     def replay(self) -> "Replay":
         """Each decision made again from what was known when it was made."""
         events = self._state.history.events
-        state, steps = self.optimizer.start(self.space, self.prior, self.fidelity), []
+        state = self.optimizer.start(self.space, self.prior, self.fidelity)
+        steps: dict[int, Step] = {}
         for event in events:
             if isinstance(event, Asked) and event.trial.origin != IMPORTED:
-                steps.append(Step(event.trial, self.optimizer.decide(state, self.seed)))
+                asked, decision = event.trial, self.optimizer.decide(state, self.seed)
+                first = steps.get(asked.root)
+                chances = decision.chances if first is None else first.chances
+                steps[asked.id] = Step(asked, decision.trial, chances)
             state = _after(state, event)
-        return Replay({step.trial.id: step for step in steps})
+        return Replay(steps)
 
     def _append(self, event: Event) -> None:
         self._state = _after(self._state, event)
@@ -188,20 +192,17 @@ class Study:
 @final
 @frozen
 class Step:
-    """A trial as it was asked, and the decision that replay makes in its place."""
+    """A trial as it was asked, and the one that replay decides on in its place."""
 
     trial: Trial
-    decision: Decision
+    again: Trial
+    chances: Chances | None
+    """With which probabilities its configuration was drawn; None where there was no choice."""
 
     @property
     def exact(self) -> bool:
-        """Whether the decision is the trial."""
-        return self.decision.trial == self.trial
-
-    @property
-    def chances(self) -> Chances | None:
-        """The probabilities behind the trial; None where nothing was left to choose."""
-        return self.decision.chances
+        """Whether the two are equal."""
+        return self.again == self.trial
 
 
 @final

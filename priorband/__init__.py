@@ -18,6 +18,7 @@ from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.methods import methods, optimizer
 from priorband.optimizer import Decision, Optimizer
+from priorband.replay import Replay, Step
 from priorband.samplers.base import Draw
 from priorband.samplers.combine import Fixed, Mix, Staged
 from priorband.samplers.ensemble import Ensemble, Shares, ensemble
@@ -29,12 +30,13 @@ from priorband.schedulers.base import Promote, Sample
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.space.beliefs import Beta, Histogram, Mixture, Normal, Uniform, Weights
+from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.config import Config
-from priorband.space.parameters import Categorical, Constant, Float, Integer, Ordinal
+from priorband.space.parameters import Float, Integer
 from priorband.space.prior import Prior, from_samples, prior
 from priorband.space.space import Space
 from priorband.state import State
-from priorband.study import Replay, Step, Study
+from priorband.study import Study
 from priorband.trial import Observation, Slot, Trial
 from priorband.workers.simulate import Run, simulate
 

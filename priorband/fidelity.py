@@ -27,7 +27,7 @@ class Fidelity:
     prior: Any = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
+        if not isinstance(self.name, str) or not self.name or not self.name.isprintable():
             raise SpaceError(f"A fidelity needs a name such as 'epochs', got {self.name!r}.")
         if self.prior is not None:
             raise SpaceError(

@@ -6,6 +6,7 @@ from typing import Literal, final
 
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
+from priorband.space.numeric import whole
 
 Rule = Literal["floor", "ceil"]
 
@@ -31,8 +32,9 @@ class Ladder:
     rule: Rule = "floor"
 
     def __post_init__(self) -> None:
-        if isinstance(self.eta, bool) or not isinstance(self.eta, int) or self.eta < 2:
+        if not whole(self.eta) or self.eta < 2:
             raise MethodError(f"`eta` must be a whole number of at least 2, got {self.eta!r}.")
+        object.__setattr__(self, "eta", int(self.eta))
         if self.rule not in ("floor", "ceil"):
             raise MethodError(f"`sizes` must be 'floor' or 'ceil', got {self.rule!r}.")
 

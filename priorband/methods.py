@@ -133,6 +133,11 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     >>> optimizer("asha", eta=4, promotion="neps").scheduler
     ASHA(promotion='neps')
     """
+    if not isinstance(name, str):
+        raise MethodError(
+            f"A method is a name such as 'priorband', or an Optimizer made of a scheduler and a "
+            f"sampler, got {name!r}."
+        )
     found = _METHODS[name][1] if name in _METHODS else _member(name)
     own, planned = {"eta", "sizes", "incumbent"}, set(field_names(found.scheduler))
     for option in options:
@@ -148,7 +153,7 @@ def _member(name: str) -> Optimizer:
     """The method of a family, its number read from the name."""
     for pattern, (_, _, make) in _FAMILIES.items():
         before, after = pattern.split("{}")
-        number = re.fullmatch(re.escape(before) + r"(\d*\.?\d+)" + re.escape(after), str(name))
+        number = re.fullmatch(re.escape(before) + r"(\d*\.?\d+)" + re.escape(after), name)
         if number:
             return make(float(number[1]))
     raise MethodError(f"Unknown method {name!r}. {suggestion(name, methods())}")

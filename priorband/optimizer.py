@@ -10,7 +10,7 @@ from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder, Rule
-from priorband.samplers.base import Chances, Draw, Sampler
+from priorband.samplers.base import Chances, Draw, Sampler, check_sampler
 from priorband.schedulers.base import Promote, Scheduler
 from priorband.space.prior import Prior
 from priorband.space.space import Space
@@ -50,12 +50,14 @@ class Optimizer:
     incumbent: Regard = "lowest"
 
     def __post_init__(self) -> None:
-        if not hasattr(self.scheduler, "next"):
-            raise MethodError(f"`scheduler` must have a method `next`, got {self.scheduler!r}.")
-        for name in ("sampler", "opening"):
-            part = getattr(self, name)
-            if not hasattr(part, "sample") and not (part is None and name == "opening"):
-                raise MethodError(f"`{name}` must have a method `sample`, got {part!r}.")
+        if isinstance(self.scheduler, type) or not hasattr(self.scheduler, "next"):
+            raise MethodError(
+                f"`scheduler` must have a method `next`, got {self.scheduler!r}. "
+                "Take one such as Hyperband()."
+            )
+        check_sampler("sampler", self.sampler)
+        if self.opening is not None:
+            check_sampler("opening", self.opening)
         if self.incumbent not in ("lowest", "max_fidelity_first"):
             raise MethodError(
                 f"`incumbent` must be 'lowest' or 'max_fidelity_first', got {self.incumbent!r}."

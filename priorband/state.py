@@ -2,6 +2,7 @@
 
 from typing import Literal, final
 
+from priorband.events import Event
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.space.densities import Array
@@ -23,6 +24,11 @@ class State:
     ladder: Ladder
     history: History
     regard: Regard = "lowest"
+
+    def after(self, event: Event) -> "State":
+        """The state once something more has happened."""
+        history = self.history.after(event)
+        return State(self.space, self.prior, self.ladder, history, self.regard)
 
     @property
     def incumbent(self) -> Observation | None:

@@ -6,20 +6,22 @@ from collections.abc import Mapping
 from threading import RLock
 from typing import Any, final
 
-from priorband.errors import LossError, SingleRungWarning, SpaceError, TrialError
+import numpy as np
+
+from priorband.errors import ConfigError, LossError, SingleRungWarning, SpaceError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.methods import optimizer as named_method
 from priorband.optimizer import Optimizer
-from priorband.samplers.base import Chances
+from priorband.replay import Replay, replayed
 from priorband.schedulers.full import FullFidelity
 from priorband.space.config import Config
+from priorband.space.numeric import real, whole
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
-from priorband.space.space import Space
+from priorband.space.space import Space, plain
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
-from priorband.values import frozen
 
 
 @final
@@ -51,7 +53,7 @@ class Study:
         self.optimizer = method if isinstance(method, Optimizer) else named_method(method)
         self.fidelity = _fidelity(fidelity, space)
         self.seed = _seed(seed)
-        self.prior = _prior(prior, space, self.fidelity)
+        self.prior = _prior(prior, space, fidelity)
         self._state = self.optimizer.start(space, self.prior, self.fidelity)
         self._lock = RLock()
         if fidelity is None and not isinstance(self.optimizer.scheduler, FullFidelity):
@@ -133,27 +135,18 @@ class Study:
             assert outcome is not None
             return outcome
 
-    def replay(self) -> "Replay":
+    def replay(self) -> Replay:
         """Each decision made again from what was known when it was made."""
-        events = self._state.history.events
-        state = self.optimizer.start(self.space, self.prior, self.fidelity)
-        steps: dict[int, Step] = {}
-        for event in events:
-            if isinstance(event, Asked) and event.trial.origin != IMPORTED:
-                asked, decision = event.trial, self.optimizer.decide(state, self.seed)
-                first = steps.get(asked.root)
-                chances = decision.chances if first is None else first.chances
-                steps[asked.id] = Step(asked, decision.trial, chances)
-            state = _after(state, event)
-        return Replay(steps)
+        start = self.optimizer.start(self.space, self.prior, self.fidelity)
+        return replayed(self.optimizer, self.seed, start, self._state.history.events)
 
     def _append(self, event: Event) -> None:
-        self._state = _after(self._state, event)
+        self._state = self._state.after(event)
 
     def _running(self, trial: Trial | int) -> Trial:
         history = self._state.history
         number = trial.id if isinstance(trial, Trial) else trial
-        if isinstance(number, bool) or not isinstance(number, int):
+        if not whole(number):
             raise TrialError(f"A trial is told by itself or by its id, got {trial!r}.")
         if not 0 <= number < len(history):
             known = f"ids go from 0 to {len(history) - 1}" if len(history) else "none was asked yet"
@@ -165,21 +158,18 @@ class Study:
             )
         outcome = history.outcome(number)
         if outcome is not None:
-            what = (
-                f"as failed ({outcome.reason})" if outcome.failed else f"with loss {outcome.loss}"
-            )
+            reason = f" ({outcome.reason})" if outcome.reason else ""
+            what = f"as failed{reason}" if outcome.failed else f"with loss {outcome.loss}"
             raise TrialError(f"Trial {number} was told already, {what}. A trial is told once.")
         return asked
 
     def _at(self, fidelity: float) -> float:
-        number = _number(fidelity)
-        if not 0 < number <= self.fidelity.high:
-            raise SpaceError(
-                f"`{self.fidelity.name}` must lie in (0, {self.fidelity.high!r}], got {fidelity!r}."
-            )
-        if self.fidelity.integer and number == int(number):
-            number = int(number)
-        return self._state.ladder.snap(number)
+        number, high = real(fidelity), self.fidelity.high
+        if number is None or not 0 < number <= high:
+            raise SpaceError(f"`{self.fidelity.name}` must lie in (0, {high!r}], got {fidelity!r}.")
+        if self.fidelity.integer and number != int(number):
+            raise SpaceError(f"`{self.fidelity.name}` must be a whole number, got {fidelity!r}.")
+        return self._state.ladder.snap(int(number) if self.fidelity.integer else number)
 
     def _imported(self, config: Config, fidelity: float) -> Trial:
         number = len(self._state.history)
@@ -189,48 +179,6 @@ class Study:
         )
 
 
-@final
-@frozen
-class Step:
-    """A trial as it was asked, and the one that replay decides on in its place."""
-
-    trial: Trial
-    again: Trial
-    chances: Chances | None
-    """With which probabilities its configuration was drawn; None where there was no choice."""
-
-    @property
-    def exact(self) -> bool:
-        """Whether the two are equal."""
-        return self.again == self.trial
-
-
-@final
-@frozen
-class Replay:
-    """All decisions of a study, made again, by trial id."""
-
-    steps: Mapping[int, Step]
-
-    def __getitem__(self, number: int) -> Step:
-        return self.steps[number]
-
-    @property
-    def exact(self) -> bool:
-        """Whether every decision came out as recorded."""
-        return all(step.exact for step in self.steps.values())
-
-    @property
-    def differing(self) -> tuple[Step, ...]:
-        """The steps that came out otherwise."""
-        return tuple(step for step in self.steps.values() if not step.exact)
-
-
-def _after(state: State, event: Event) -> State:
-    history = state.history.after(event)
-    return State(state.space, state.prior, state.ladder, history, state.regard)
-
-
 def _space(space: Space) -> Space:
     if not isinstance(space, Space):
         raise SpaceError(f"`space` must be a Space, got {space!r}. Write Space({{...}}).")
@@ -238,7 +186,7 @@ def _space(space: Space) -> Space:
 
 
 def _seed(seed: int) -> int:
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    if not whole(seed):
         raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
     return int(seed)
 
@@ -248,7 +196,7 @@ def _fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
         return Fidelity("fidelity", 1, 1)
     if not isinstance(fidelity, Fidelity):
         raise SpaceError(f"`fidelity` must be a Fidelity, got {fidelity!r}.")
-    if fidelity.name in space.parameters:
+    if plain(fidelity.name) in map(plain, space.parameters):
         raise SpaceError(
             f"`{fidelity.name}` is the fidelity, so it cannot be searched too. Take it out of "
             "the space: each trial says how far to train."
@@ -256,7 +204,9 @@ def _fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
     return fidelity
 
 
-def _prior(prior: Prior | Mapping[str, Any] | None, space: Space, fidelity: Fidelity) -> Prior:
+def _prior(
+    prior: Prior | Mapping[str, Any] | None, space: Space, fidelity: Fidelity | None
+) -> Prior:
     if prior is None:
         return space.prior
     if not isinstance(prior, Mapping):
@@ -268,22 +218,30 @@ def _prior(prior: Prior | Mapping[str, Any] | None, space: Space, fidelity: Fide
                 f"`prior` must be beliefs by name or have sample, logpdf, mode and around; "
                 f"{prior!r} lacks {', '.join(missing)}."
             )
-        space.check(prior.mode)
+        try:
+            space.check(prior.mode)
+        except ConfigError as error:
+            raise SpaceError(f"The prior is of another space. Its mode: {error}") from None
         return prior
-    if fidelity.name in prior:
+    if fidelity is not None and fidelity.name in prior:
         raise SpaceError(f"`{fidelity.name}` is the fidelity and takes no prior. Drop it.")
     return stated_prior(space, prior)
 
 
 def _number(loss: Any) -> float:
     """A loss as a float: numbers of Python, numpy and torch, but nothing that merely converts."""
-    scalar = loss.item() if hasattr(loss, "item") and getattr(loss, "shape", ()) == () else loss
-    if isinstance(scalar, bool | str | bytes | complex) or not hasattr(scalar, "__float__"):
-        scalar = None
-    if getattr(scalar, "shape", ()) != ():
-        scalar = None
-    if scalar is None:
+    if type(loss) is float:
+        return loss
+    kind = getattr(getattr(loss, "dtype", None), "kind", "f")
+    scalar = getattr(loss, "shape", ()) == () and kind in "fiu" and loss is not np.ma.masked
+    loss = (
+        loss.item() if scalar and not hasattr(loss, "__float__") and hasattr(loss, "item") else loss
+    )
+    if not scalar or not hasattr(loss, "__float__") or isinstance(loss, bool | str | complex):
         shape = getattr(loss, "shape", None)
         what = f"an array of shape {tuple(shape)}" if shape else f"{loss!r}"
         raise LossError(f"A loss must be one real number, got {what}. For no loss use `fail`.")
-    return float(scalar)
+    try:
+        return float(loss)
+    except OverflowError:
+        return math.inf

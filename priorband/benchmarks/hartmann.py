@@ -86,7 +86,7 @@ class Hartmann:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.dimensions not in _A:
+        if self.dimensions not in (3, 6):
             raise SpaceError(f"A Hartmann function has 3 or 6 dimensions, got {self.dimensions!r}.")
         if self.correlation not in CORRELATIONS:
             raise SpaceError(

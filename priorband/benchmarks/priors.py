@@ -15,6 +15,7 @@ import numpy as np
 from priorband.benchmarks.base import Benchmark
 from priorband.errors import SpaceError, suggestion
 from priorband.space.config import Config
+from priorband.space.numeric import whole
 from priorband.space.prior import Independent, prior
 from priorband.space.space import Space
 
@@ -31,11 +32,17 @@ def benchmark_prior(benchmark: Benchmark, quality: str, seed: int = 0) -> Indepe
     >>> round(Hartmann(3).evaluate(benchmark_prior(Hartmann(3), "good").mode, 100), 2)
     -2.55
     """
-    return prior(benchmark.space, prior_centre(benchmark, quality, seed))
+    centre = prior_centre(benchmark, quality, seed)
+    return prior(benchmark.space, {name: centre[name] for name in benchmark.space.names})
 
 
 def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0) -> Config:
     """The configuration that a prior of this quality believes best."""
+    for name in ("space", "fidelity", "evaluate"):
+        if not hasattr(benchmark, name):
+            raise SpaceError(f"A benchmark has space, fidelity and evaluate, got {benchmark!r}.")
+    if not whole(seed):
+        raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
     if quality not in QUALITIES:
         raise SpaceError(f"Unknown prior quality {quality!r}. {suggestion(quality, QUALITIES)}")
     if quality != "near-optimum":

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol, final
 
+from priorband.errors import MethodError
 from priorband.space.config import Config
 from priorband.state import State
 from priorband.streams import Generator
@@ -28,6 +29,20 @@ class Draw:
     config: Config
     origin: str
     chances: Chances | None = None
+
+
+def check_callable(name: str, part: object) -> None:
+    """Refuse a class or a word where a function, or an instance that can be called, belongs."""
+    if isinstance(part, type) or not callable(part):
+        raise MethodError(f"`{name}` must be a function of the state, got {part!r}.")
+
+
+def check_sampler(name: str, part: object) -> None:
+    """Refuse what is no sampler, when a method is made of it."""
+    if isinstance(part, type) or not hasattr(part, "sample"):
+        raise MethodError(
+            f"`{name}` must have a method `sample`, got {part!r}. Take one such as FromPrior()."
+        )
 
 
 class Sampler(Protocol):

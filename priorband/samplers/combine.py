@@ -1,10 +1,19 @@
 """Samplers made of samplers: a mixture over probability, a succession over time."""
 
-from typing import final
+from collections.abc import Iterable, Sequence
+from typing import Any, final
 
 from priorband.conditions import Condition
 from priorband.errors import MethodError
-from priorband.samplers.base import Chances, Draw, Sampler, Weights
+from priorband.samplers.base import (
+    Chances,
+    Draw,
+    Sampler,
+    Weights,
+    check_callable,
+    check_sampler,
+)
+from priorband.space.numeric import real
 from priorband.state import State
 from priorband.streams import Generator, aside
 from priorband.values import frozen
@@ -18,9 +27,12 @@ class Fixed:
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        chances = self.probabilities
-        if not chances or min(chances) < 0 or abs(sum(chances) - 1.0) > 1e-9:
-            raise MethodError(f"Probabilities must be at least 0 and sum to 1, got {chances!r}.")
+        given: Any = self.probabilities
+        chances = [real(p) for p in given] if isinstance(given, Iterable) else []
+        known = [chance for chance in chances if chance is not None and chance >= 0]
+        if not chances or len(known) < len(chances) or abs(sum(known) - 1.0) > 1e-9:
+            raise MethodError(f"Probabilities must be at least 0 and sum to 1, got {given!r}.")
+        object.__setattr__(self, "probabilities", tuple(known))
 
     def __call__(self, state: State, rung: int) -> Chances:
         del state, rung
@@ -35,8 +47,22 @@ class Mix:
     It chooses with a generator spawned from its own, so the chosen part draws what it would alone.
     """
 
-    samplers: tuple[Sampler, ...]
+    samplers: Sequence[Sampler]
     weights: Weights
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.samplers, Sequence) or not self.samplers:
+            raise MethodError(f"A mixture needs a list of samplers, got {self.samplers!r}.")
+        for part in self.samplers:
+            check_sampler("samplers", part)
+        check_callable("weights", self.weights)
+        fixed = self.weights.probabilities if isinstance(self.weights, Fixed) else self.samplers
+        if len(fixed) != len(self.samplers):
+            raise MethodError(
+                f"A mixture needs one probability for each sampler, got {len(self.samplers)} "
+                f"samplers and {fixed!r}."
+            )
+        object.__setattr__(self, "samplers", tuple(self.samplers))
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A draw of the chosen part, with the chances it had."""
@@ -63,6 +89,11 @@ class Staged:
     first: Sampler
     then: Sampler
     until: Condition
+
+    def __post_init__(self) -> None:
+        check_sampler("first", self.first)
+        check_sampler("then", self.then)
+        check_callable("until", self.until)
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A draw of the sampler whose time it is."""

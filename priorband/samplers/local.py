@@ -5,14 +5,18 @@ from typing import final
 import numpy as np
 
 from priorband.errors import MethodError
-from priorband.samplers.base import Draw, Weights
+from priorband.samplers.base import Draw, Weights, check_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.densities import Array
+from priorband.space.numeric import real
+from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
 from priorband.values import frozen
+
+Sizes = tuple[int | None, ...]
 
 _TRIES = 50
 ORIGIN = "incumbent"
@@ -33,9 +37,9 @@ class Perturb:
     always_change: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
+        if not 0 < (real(self.rate) or 0) <= 1:
             raise MethodError(f"`rate` must lie in (0, 1], got {self.rate!r}.")
-        if not 0 < self.sigma < float("inf"):
+        if (real(self.sigma) or 0) <= 0:
             raise MethodError(f"`sigma` must be a positive number, got {self.sigma!r}.")
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
@@ -46,22 +50,19 @@ class Perturb:
         codes = state.row(incumbent.trial).tolist()
         known: Config | None = None
         for _ in range(_TRIES):
-            config = state.space.decode(self._perturbed(codes, state, rng))
+            moves = self._moves(codes, state.space.sizes, rng)
+            config = state.space.changed(incumbent.config, moves)
             if config == incumbent.config:
                 continue
             if not state.history.seen(config):
                 return Draw(config, ORIGIN)
             known = config
-        return Draw(known or self._forced(codes, state, rng), ORIGIN)
+        return Draw(known or _forced(incumbent.config, codes, state.space, rng), ORIGIN)
 
-    def _perturbed(self, codes: list[float], state: State, rng: Generator) -> list[float]:
-        count = len(codes)
-        random = rng.random(2 * count).tolist()
-        moved = codes.copy()
-        for i, size in enumerate(state.space.sizes):
-            if random[i] < self.rate:
-                moved[i] = self._move(codes[i], size, random[count + i])
-        return moved
+    def _moves(self, codes: list[float], sizes: Sizes, rng: Generator) -> dict[int, float]:
+        random = rng.random(2 * len(codes)).tolist()
+        selected = (i for i in range(len(codes)) if random[i] < self.rate)
+        return {i: self._move(codes[i], sizes[i], random[len(codes) + i]) for i in selected}
 
     def _move(self, code: float, size: int | None, u: float) -> float:
         if size is None:
@@ -70,20 +71,19 @@ class Perturb:
             return other_choice(code, size, u)
         return changed_choice(code, size, u)
 
-    def _forced(self, codes: list[float], state: State, rng: Generator) -> Config:
-        """Chance kept giving the incumbent back: change one parameter for certain."""
-        sizes = state.space.sizes
-        free = [i for i, size in enumerate(sizes) if size != 1]
-        if not free:
-            return state.space.decode(codes)  # the space has one configuration
-        i = free[int(rng.random() * len(free))]
-        moved, start = codes.copy(), state.space.decode(codes)
-        for u in rng.random(_TRIES).tolist():
-            moved[i] = u if sizes[i] is None else other_choice(codes[i], sizes[i] or 1, u)
-            if (config := state.space.decode(moved)) != start:
-                return config
-        moved[i] = 0.0 if codes[i] > 0.5 else 1.0
-        return state.space.decode(moved)
+
+def _forced(start: Config, codes: list[float], space: Space, rng: Generator) -> Config:
+    """Chance kept giving the incumbent back: change one parameter for certain."""
+    free = [i for i, size in enumerate(space.sizes) if size != 1]
+    if not free:
+        return start  # the space has one configuration
+    i = free[int(rng.random() * len(free))]
+    size, end = space.sizes[i], 0.0 if codes[i] > 0.5 else 1.0
+    for u in rng.random(_TRIES).tolist():
+        config = space.changed(start, {i: u if size is None else other_choice(codes[i], size, u)})
+        if config != start:
+            return config
+    return space.changed(start, {i: end})
 
 
 def changed_choice(code: float, size: int, u: float) -> float:
@@ -111,19 +111,22 @@ class Crossover:
 
     weights: Weights
 
+    def __post_init__(self) -> None:
+        check_callable("weights", self.weights)
+
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A child that differs from the incumbent, or a uniform draw after 50 tries."""
         incumbent = state.incumbent
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
-        row = state.row(incumbent.trial)
         from_prior = partner_share(self.weights(state, rung).probabilities)
         for _ in range(_TRIES):
             if rng.random() < from_prior:
                 partner = state.prior.sample(rng)
             else:
                 partner = state.space.uniform(1, rng)[0]
-            child = state.space.decode(np.where(rng.random(len(row)) < 0.5, partner, row))
+            taken = np.flatnonzero(rng.random(len(partner)) < 0.5).tolist()
+            child = state.space.changed(incumbent.config, {i: float(partner[i]) for i in taken})
             if child != incumbent.config:
                 return Draw(child, ORIGIN)
         return FromUniform().sample(state, rung, rng)
@@ -142,6 +145,12 @@ class Hypersphere:
 
     least: float = 0.01
     growth: float = 1.01
+
+    def __post_init__(self) -> None:
+        if (real(self.least) or 0) <= 0:
+            raise MethodError(f"`least` must be a positive number, got {self.least!r}.")
+        if (real(self.growth) or 0) <= 1:
+            raise MethodError(f"`growth` must be a number above 1, got {self.growth!r}.")
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """Uniform draws until one lies inside; the ball grows after every thousand outside."""

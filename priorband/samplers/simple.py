@@ -16,7 +16,7 @@ class FromUniform:
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A uniform draw."""
         del rung
-        return Draw(state.space.decode(state.space.uniform(1, rng)[0]), "uniform")
+        return Draw(state.space.config(state.space.uniform(1, rng)[0].tolist()), "uniform")
 
 
 @final

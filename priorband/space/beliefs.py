@@ -2,19 +2,16 @@
 
 A belief becomes a density once it is put on a parameter, and that is where it is checked. Widths
 are fractions of the parameter's (log) range.
-
-| confidence | width of a number's normal | weight of a category against each other |
-|------------|----------------------------|-----------------------------------------|
-| "low"      | 0.5                        | 2                                       |
-| "medium"   | 0.25                       | 4                                       |
-| "high"     | 0.125                      | 6                                       |
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, final
 
-from priorband.errors import ConfigError, SpaceError, suggestion
+import numpy as np
+
+from priorband.errors import ConfigError, SpaceError
 from priorband.space.base import Parameter
+from priorband.space.confidence import positive, scaled, sigma_of, weight_of
 from priorband.space.densities import (
     BetaDensity,
     Blend,
@@ -25,11 +22,7 @@ from priorband.space.densities import (
     favouring,
     normalised_steps,
 )
-from priorband.space.numeric import real
 from priorband.values import frozen
-
-SIGMAS = {"low": 0.5, "medium": 0.25, "high": 0.125}
-WEIGHTS = {"low": 2.0, "medium": 4.0, "high": 6.0}
 
 
 class Belief(Protocol):
@@ -37,17 +30,6 @@ class Belief(Protocol):
 
     def on(self, parameter: Parameter) -> Density:
         """The density over the parameter's encoded values."""
-
-
-def _positive(name: str, value: Any, words: Mapping[str, float]) -> float:
-    if isinstance(value, str):
-        if value not in words:
-            raise SpaceError(f"Unknown {name} {value!r}. {suggestion(value, words)}")
-        return words[value]
-    number = real(value)
-    if number is None or number <= 0:
-        raise SpaceError(f"`{name}` must be a positive number, got {value!r}.")
-    return number
 
 
 def _ordered(parameter: Parameter, belief: object) -> None:
@@ -80,13 +62,12 @@ class Normal:
     sigma: float | str = "medium"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _positive("sigma", self.sigma, SIGMAS))
+        object.__setattr__(self, "sigma", sigma_of("sigma", self.sigma))
 
     def on(self, parameter: Parameter) -> Density:
         """A truncated normal at the centre's position."""
         _ordered(parameter, self)
-        sigma = _positive("sigma", self.sigma, SIGMAS)
-        return TruncatedNormal(_code(parameter, self.centre), sigma)
+        return TruncatedNormal(_code(parameter, self.centre), sigma_of("sigma", self.sigma))
 
 
 @final
@@ -115,7 +96,7 @@ class Beta:
 
     def __post_init__(self) -> None:
         for name in ("a", "b"):
-            value = _positive(name, getattr(self, name), {})
+            value = positive(name, getattr(self, name))
             if value < 1:
                 raise SpaceError(
                     f"`{name}` must be at least 1, got {value!r}: below, the density has no single "
@@ -149,7 +130,7 @@ class Weights:
         if isinstance(self.of, Mapping):
             probabilities = _probabilities(parameter, self.of)
         else:
-            weight = _positive("confidence", self.confidence, WEIGHTS)
+            weight = weight_of("confidence", self.confidence)
             index = parameter.choices.index(parameter.decode(_code(parameter, self.of)))
             probabilities = favouring(index, len(parameter.choices), weight).probabilities
         return Choices(probabilities) if parameter.size else _histogram(probabilities)
@@ -160,19 +141,7 @@ def _probabilities(parameter: Parameter, weights: Mapping[Any, Any]) -> tuple[fl
     for choice in weights:
         _code(parameter, choice)
     values = [weights.get(choice, 0.0) for choice in parameter.choices]
-    return _scaled("Weights", values)
-
-
-def _scaled(name: str, weights: Any) -> tuple[float, ...]:
-    values = list(weights)
-    for value in values:
-        number = real(value)
-        if number is None or number < 0:
-            raise SpaceError(f"{name} must be numbers of at least 0, got {value!r}.")
-    total = float(sum(values))
-    if not total > 0:
-        raise SpaceError(f"{name} must have a positive sum, got {values!r}.")
-    return tuple(float(value) / total for value in values)
+    return scaled("Weights", values)
 
 
 def _histogram(weights: tuple[float, ...]) -> Density:
@@ -190,15 +159,15 @@ class Histogram:
     0.5
     """
 
-    weights: tuple[float, ...]
+    weights: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", _scaled("A histogram's weights", self.weights))
+        object.__setattr__(self, "weights", scaled("A histogram's weights", self.weights))
 
     def on(self, parameter: Parameter) -> Density:
         """A density that is constant within each bin."""
         _ordered(parameter, self)
-        return _histogram(self.weights)
+        return _histogram(tuple(self.weights))
 
 
 @final
@@ -210,39 +179,43 @@ class Mixture:
     (0.25, 0.75)
     """
 
-    beliefs: tuple[Any, ...]
-    weights: tuple[float, ...] | None = None
+    beliefs: Sequence[Any]
+    weights: Sequence[float] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beliefs", tuple(self.beliefs))
-        weights = (1.0,) * len(self.beliefs) if self.weights is None else self.weights
-        object.__setattr__(self, "weights", _scaled("A mixture's weights", weights))
-        if len(self.beliefs) != len(self.weights or ()):
+        if isinstance(self.beliefs, str) or not isinstance(self.beliefs, Iterable):
+            raise SpaceError(f"A mixture is made of a list of beliefs, got {self.beliefs!r}.")
+        beliefs = tuple(self.beliefs)
+        if not beliefs:
+            raise SpaceError("A mixture needs at least one belief, got none.")
+        given = (1.0,) * len(beliefs) if self.weights == () else self.weights
+        weights = scaled("A mixture's weights", given)
+        if len(beliefs) != len(weights):
             raise SpaceError(
-                f"A mixture needs one weight for each belief, got {len(self.beliefs)} beliefs and "
-                f"{len(self.weights or ())} weights."
+                f"A mixture needs one weight for each belief, got {len(beliefs)} beliefs and "
+                f"{len(weights)} weights."
             )
+        object.__setattr__(self, "beliefs", beliefs)
+        object.__setattr__(self, "weights", weights)
 
     def on(self, parameter: Parameter) -> Density:
         """The weighted densities of its beliefs."""
-        weighted = [(b, w) for b, w in zip(self.beliefs, self.weights or (), strict=True) if w > 0]
+        weighted = [(b, w) for b, w in zip(self.beliefs, self.weights, strict=True) if w > 0]
         densities = [belief(stated).on(parameter) for stated, _ in weighted]
         weights = tuple(weight for _, weight in weighted)
         if parameter.size is None:
             return Blend(tuple(densities), weights)
-        rows = [d.probabilities for d in densities if isinstance(d, Choices)]
-        return Choices(
-            tuple(
-                sum(w * p for w, p in zip(weights, column, strict=True))
-                for column in zip(*rows, strict=True)
-            )
-        )
+        codes = np.arange(float(parameter.size))
+        chances = sum(w * np.exp(d.logpdf(codes)) for d, w in zip(densities, weights, strict=True))
+        return Choices(tuple(np.asarray(chances).tolist()))
 
 
 def belief(stated: Any, confidence: Any = "medium") -> Belief:
     """What a person wrote after `prior=`, as a belief."""
     if stated is None:
         return Uniform()
+    if isinstance(stated, type):
+        raise SpaceError(f"The prior is the class {stated.__name__}: give an instance of it.")
     if hasattr(stated, "on"):
         return stated  # type: ignore[no-any-return]  # a user's belief is known by its method
     return Stated(stated, confidence)
@@ -260,9 +233,24 @@ class Stated:
         """Weights of choices for a categorical or a dict, else a normal."""
         if parameter.size is not None or isinstance(self.value, Mapping):
             return Weights(self.value, self.confidence).on(parameter)
-        return Normal(self.value, self.confidence).on(parameter)
+        return Normal(self.value, sigma_of("confidence", self.confidence)).on(parameter)
 
 
 def check_prior(parameter: Parameter) -> None:
-    """Refuse a prior that does not fit its parameter, when the parameter is made."""
+    """Refuse a prior or a confidence that does not fit, when the parameter is made."""
     belief(parameter.prior, parameter.confidence).on(parameter)
+    if parameter.size is None:
+        sigma_of("confidence", parameter.confidence)
+    else:
+        weight_of("confidence", parameter.confidence)
+
+
+def stated_values(stated: Belief) -> list[Any]:
+    """The values of a parameter that a belief names as good."""
+    if isinstance(stated, Normal):
+        return [stated.centre]
+    if isinstance(stated, Mixture):
+        return [value for part in stated.beliefs for value in stated_values(belief(part))]
+    value = getattr(stated, "value", getattr(stated, "of", None))
+    named = isinstance(stated, Stated | Weights) and not isinstance(value, Mapping)
+    return [value] if named else []

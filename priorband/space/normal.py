@@ -38,8 +38,8 @@ def bounds(centre: float, sigma: float) -> tuple[float, float]:
 
 def log_constant(centre: float, sigma: float) -> float:
     """What to subtract from minus half the squared distance to get a log density."""
-    below, within = bounds(centre, sigma)
-    return _LOG_SQRT_2PI + math.log(sigma) + math.log(within - below)
+    below, above = centre / (sigma * _SQRT2), (1.0 - centre) / (sigma * _SQRT2)
+    return _LOG_SQRT_2PI + math.log(sigma) + math.log(0.5 * (math.erf(above) + math.erf(below)))
 
 
 def draw(u: float, centre: float, sigma: float, bounds: tuple[float, float]) -> float:
@@ -47,9 +47,9 @@ def draw(u: float, centre: float, sigma: float, bounds: tuple[float, float]) -> 
     low, high = bounds
     p = low + u * (high - low)
     if p <= 0.0:  # the first and the last draw, where rounding leaves the open interval
-        return 0.0
-    if p >= 1.0:
-        return 1.0
+        p = math.ulp(0.0)
+    elif p >= 1.0:
+        p = 1.0 - 2.0**-53
     position = quantile(p, centre, sigma)
     if position < 0.0:
         return 0.0

@@ -7,10 +7,12 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from priorband.errors import SpaceError, suggestion
-from priorband.space.beliefs import Normal, Stated, belief
+from priorband.space.base import Parameter
+from priorband.space.beliefs import Belief, belief, stated_values
+from priorband.space.choices import Constant
 from priorband.space.config import Config
 from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
-from priorband.space.parameters import Constant
+from priorband.space.parameters import Float
 from priorband.space.space import Space
 from priorband.streams import Generator
 
@@ -118,6 +120,10 @@ def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") 
     >>> prior(space, {"lr": 1e-3}, confidence="high").mode
     {'lr': 0.001, 'act': 'relu'}
     """
+    if not isinstance(space, Space):
+        raise SpaceError(f"`space` must be a Space, got {space!r}.")
+    if not isinstance(beliefs, Mapping):
+        raise SpaceError(f"A prior is made of beliefs by name, got {beliefs!r}.")
     for name in beliefs:
         if isinstance(space.parameters.get(name), Constant):
             raise SpaceError(f"`{name}` is a constant and takes no prior. Drop it from the prior.")
@@ -131,10 +137,18 @@ def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") 
         except SpaceError as error:
             raise SpaceError(f"Parameter `{name}`: {error}") from None
         densities.append(density)
-        mode[name] = parameter.decode(density.mode)
-        if isinstance(stated, Normal | Stated) and isinstance(density, TruncatedNormal):
-            mode[name] = stated.centre if isinstance(stated, Normal) else stated.value
+        mode[name] = _mode(parameter, stated, density)
     return Independent(space, densities, space.complete(mode))
+
+
+def _mode(parameter: Parameter, stated: Belief, density: Density) -> Any:
+    """The most likely value: the one that was named, where encoding it would round."""
+    named = stated_values(stated)
+    for value in named:
+        if len(named) == 1 or parameter.encode(value) == density.mode:
+            exact = isinstance(parameter, Float)
+            return float(value) if exact else parameter.decode(parameter.encode(value))
+    return parameter.decode(density.mode)
 
 
 def from_samples(space: Space, configs: Iterable[Mapping[str, Any]]) -> Independent:

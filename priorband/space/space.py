@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.base import Parameter
 from priorband.space.beliefs import belief
+from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.config import Config
-from priorband.space.parameters import Categorical, Constant, Float, Integer, Ordinal
+from priorband.space.numeric import whole
+from priorband.space.parameters import Float, Integer
 from priorband.streams import Generator
 
 if TYPE_CHECKING:
@@ -82,6 +84,10 @@ class Space:
 
     def uniform(self, n: int, rng: Generator) -> Array:
         """`n` encoded configurations, every value as likely as any other."""
+        if not hasattr(rng, "random"):
+            raise SpaceError(f"`rng` must be a numpy Generator, got {rng!r}.")
+        if not whole(n) or n < 0:
+            raise SpaceError(f"`n` must be a whole number of at least 0, got {n!r}.")
         rows = rng.random((n, len(self.names)))
         for column, size in enumerate(self.sizes):
             if size is not None:
@@ -90,20 +96,36 @@ class Space:
 
     def encode(self, configs: Iterable[Mapping[str, Any]]) -> Array:
         """One row for each configuration; each is checked to lie in the space."""
+        if isinstance(configs, Mapping):
+            raise ConfigError("`encode` takes several configurations. Put one in a list: [config].")
         rows = [self._row(config) for config in configs]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names))
 
     def decode(self, row: Array | Sequence[float]) -> Config:
-        """The configuration that a row stands for."""
+        """The configuration that a row stands for; the row is checked."""
         codes = row.tolist() if isinstance(row, np.ndarray) else row
-        if len(codes) != len(self._decoders):
-            raise ConfigError(
-                f"A row of this space has {len(self._decoders)} values, got {len(codes)}."
-            )
+        if not isinstance(codes, Sequence) or len(codes) != len(self._decoders):
+            raise ConfigError(f"A row of this space has {len(self._decoders)} values, got {row!r}.")
+        for name, code, size in zip(self.names, codes, self.sizes, strict=True):
+            if not _fits(code, size):
+                allowed = "a position in [0, 1]" if size is None else f"an index below {size}"
+                raise ConfigError(f"The row's value for `{name}` must be {allowed}, got {code!r}.")
+        return self.config(codes)
+
+    def config(self, codes: Sequence[float]) -> Config:
+        """The configuration that a row of our own making stands for."""
         values = {
             name: decode(code) for (name, decode), code in zip(self._decoders, codes, strict=True)
         }
         return self.complete(values) if self._constant else Config(values)
+
+    def changed(self, config: Mapping[str, Any], codes: Mapping[int, float]) -> Config:
+        """A configuration with some columns set anew; the others keep their very values."""
+        values = dict(config)
+        for column, code in codes.items():
+            name, decode = self._decoders[column]
+            values[name] = decode(code)
+        return Config(values)
 
     def complete(self, values: Mapping[str, Any]) -> Config:
         """Searched values joined by the constants, in the space's order."""
@@ -132,6 +154,18 @@ class Space:
         return row
 
 
+def plain(name: str) -> str:
+    """A name in Unicode's plainest form: names that differ in form only are the same to people."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def _fits(code: Any, size: int | None) -> bool:
+    try:
+        return bool(0 <= code <= 1 if size is None else 0 <= code < size and code == int(code))
+    except (TypeError, ValueError):
+        return False
+
+
 def _keys_message(config: Mapping[str, Any], parameters: Mapping[str, object]) -> str:
     missing = [repr(name) for name in parameters if name not in config]
     extra = [repr(name) for name in config if name not in parameters]
@@ -148,7 +182,7 @@ def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
     for name, parameter in parameters.items():
         if not isinstance(name, str) or not name or not name.isprintable():
             raise SpaceError(f"A parameter's name must be printable text, got {name!r}.")
-        twin = seen.setdefault(unicodedata.normalize("NFKC", name), name)
+        twin = seen.setdefault(plain(name), name)
         if twin != name:
             raise SpaceError(f"The names {twin!r} and {name!r} are the same text in Unicode.")
         if not isinstance(parameter, kinds):

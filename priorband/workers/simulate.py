@@ -1,11 +1,11 @@
 """Any number of workers in simulated time: what a parallel run would have done, exactly."""
 
-import math
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
 from priorband.errors import ExhaustedError, MethodError
+from priorband.space.numeric import real
 from priorband.study import Study
 from priorband.trial import Observation, Trial
 from priorband.values import frozen
@@ -52,10 +52,12 @@ def simulate(
     >>> len(runs), max(run.end for run in runs) <= 100
     (47, True)
     """
-    evaluate = benchmark if callable(benchmark) else benchmark.evaluate
+    evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
+    if evaluate is None:
+        raise MethodError(f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}.")
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
-    if not 0 < budget < math.inf:
+    if (real(budget) or 0) <= 0:
         raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
     busy: list[tuple[float, int, int, float, Trial]] = []
     idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high

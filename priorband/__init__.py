@@ -2,7 +2,7 @@
 
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import benchmark_prior
-from priorband.conditions import Done, Never, Proposed, Spent
+from priorband.conditions import Done, Drawn, Never, Spent
 from priorband.errors import (
     ConfigError,
     ExhaustedError,
@@ -54,6 +54,7 @@ __all__ = [
     "Decision",
     "Done",
     "Draw",
+    "Drawn",
     "Ensemble",
     "ExhaustedError",
     "Fidelity",
@@ -84,7 +85,6 @@ __all__ = [
     "PriorMode",
     "PriorbandError",
     "Promote",
-    "Proposed",
     "Replay",
     "Run",
     "Sample",

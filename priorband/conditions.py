@@ -22,13 +22,13 @@ class Done:
 
 @final
 @frozen
-class Proposed:
-    """At least so many trials were invented or continued; queued and imported ones do not count."""
+class Drawn:
+    """At least so many configurations were invented; queued and imported ones do not count."""
 
-    trials: int
+    configurations: int
 
     def __call__(self, state: State) -> bool:
-        return state.history.proposed >= self.trials
+        return state.history.drawn >= self.configurations
 
 
 @final
@@ -39,7 +39,7 @@ class Spent:
     trainings: float
 
     def __call__(self, state: State) -> bool:
-        return state.history.resources >= self.trainings * state.ladder.fidelity.high
+        return reached(state.history.resources, self.trainings * state.ladder.fidelity.high)
 
 
 @final
@@ -50,3 +50,8 @@ class Never:
     def __call__(self, state: State) -> bool:
         del state
         return False
+
+
+def reached(resources: float, goal: float) -> bool:
+    """Whether resources add up to a goal, however real fidelities were rounded on the way."""
+    return resources >= goal * (1.0 - 1e-9)

@@ -4,7 +4,7 @@ import warnings
 from typing import Any, final
 
 from priorband.errors import SingleRungWarning, SpaceError
-from priorband.space.numeric import real, whole
+from priorband.numeric import real, whole
 from priorband.values import frozen
 
 USUAL_ETA = 3
@@ -58,13 +58,8 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
     """Say so when a range has room for one rung only: nothing is then tried at low cost."""
     if fidelity.low * eta <= fidelity.high * (1 + 1e-12):
         return
-    lows = {
-        rungs: fidelity.high // eta ** (rungs - 1)
-        if fidelity.integer
-        else fidelity.high / eta ** (rungs - 1)
-        for rungs in (2, 3, 4)
-    }
-    advice = ", ".join(f"low={low:.4g} for {rungs} rungs" for rungs, low in lows.items() if low > 0)
+    lows = {rungs: _low(fidelity, eta ** (rungs - 1)) for rungs in (2, 3, 4)}
+    advice = ", ".join(f"low={low!r} for {rungs} rungs" for rungs, low in lows.items() if low > 0)
     warnings.warn(
         f"`{fidelity.name}` from {fidelity.low!r} to {fidelity.high!r} has a single rung with "
         f"eta={eta}: every trial is a full training, nothing is tried at low cost. "
@@ -72,3 +67,12 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
         SingleRungWarning,
         stacklevel=stacklevel,
     )
+
+
+def _low(fidelity: Fidelity, share: int) -> float:
+    """A lower bound of at most a share of the high one, short where it can be."""
+    if fidelity.integer:
+        return fidelity.high // share
+    exact = fidelity.high / share
+    short = float(f"{exact * 0.9995:.3g}")
+    return short if 0 < short <= exact else exact

@@ -6,13 +6,15 @@ that growing costs the same at the hundred-thousandth trial as at the first, and
 answers differently than it did.
 """
 
-from collections.abc import Iterable
-from typing import Any, final
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, final
 
 from priorband.events import Event, Queued
 from priorband.log import Log, Members
 from priorband.space.config import Config
 from priorband.trial import Observation, Trial
+
+T = TypeVar("T")
 
 NOBODY = Members()
 
@@ -49,9 +51,14 @@ class History:
             self._log = History.of(self._log.events[: self._length])._log
         return self._log
 
+    def _read(self, query: Callable[[Log], T]) -> T:
+        """What a query finds, while no other thread makes a longer history."""
+        with self._log.lock:
+            return query(self._tip())
+
     def __len__(self) -> int:
         """The number of trials: the id of the next."""
-        return len(self._tip().trials)
+        return self._read(lambda log: len(log.trials))
 
     def __repr__(self) -> str:
         return f"History({len(self)} trials, {len(self.running)} running)"
@@ -64,30 +71,30 @@ class History:
     @property
     def trials(self) -> tuple[Trial, ...]:
         """All trials in the order they were asked; a trial's id is its index."""
-        return tuple(self._tip().trials)
+        return self._read(lambda log: tuple(log.trials))
 
     @property
     def running(self) -> tuple[Trial, ...]:
         """Trials asked and not yet told."""
-        return tuple(self._tip().running.values())
+        return self._read(lambda log: tuple(log.running.values()))
 
     @property
     def observations(self) -> tuple[Observation, ...]:
         """Trials that have ended, in the order they were told."""
-        return tuple(self._tip().ended)
+        return self._read(lambda log: tuple(log.ended))
 
     @property
     def successes(self) -> tuple[Observation, ...]:
         """Observations with a finite loss, in the order they were told."""
-        return tuple(o for o in self._tip().ended if not o.failed)
+        return tuple(ended for ended in self.observations if not ended.failed)
 
     def trial(self, number: int) -> Trial:
         """The trial with that id."""
-        return self._tip().trials[number]
+        return self._read(lambda log: log.trials[number])
 
     def outcome(self, number: int) -> Observation | None:
         """What came of a trial; None while it runs."""
-        return self._tip().outcomes[number]
+        return self._read(lambda log: log.outcomes[number])
 
     @property
     def finished(self) -> int:
@@ -95,9 +102,9 @@ class History:
         return self._tip().finished
 
     @property
-    def proposed(self) -> int:
-        """How many trials an optimizer invented or continued: neither queued nor imported ones."""
-        return self._tip().proposed
+    def drawn(self) -> int:
+        """How many configurations a sampler invented: neither queued nor imported ones."""
+        return self._tip().drawn
 
     @property
     def queued(self) -> Queued | None:
@@ -108,7 +115,7 @@ class History:
     @property
     def best(self) -> Observation | None:
         """The reported incumbent: the lowest loss seen at any fidelity."""
-        return self._tip().best
+        return self._read(lambda log: log.best)
 
     def best_at(self, fidelity: float) -> Observation | None:
         """The lowest loss at one fidelity."""
@@ -127,17 +134,17 @@ class History:
         A lucky low-fidelity loss does not survive a worse one further up. A configuration that is
         being promoted keeps its last finished loss.
         """
-        return self._tip().incumbent()
+        return self._read(Log.incumbent)
 
     @property
     def spent(self) -> float:
         """Fidelity units paid for all ended trials; continuing pays only the difference."""
-        return self._tip().spent
+        return self._read(lambda log: log.spent)
 
     @property
     def resources(self) -> float:
-        """Fidelity units behind all observations: those spent, and those of imported results."""
-        return self._tip().spent + self._tip().imported
+        """The highest fidelity of each configuration that has ended, imported ones too, in sum."""
+        return self._tip().resources
 
     def cost(self, trial: Trial) -> float:
         """What a trial pays, in fidelity units: its fidelity, less its parent's."""
@@ -153,11 +160,7 @@ class History:
 
     def seen(self, config: Config) -> bool:
         """Whether some trial has this configuration."""
-        return tuple(config.values()) in self._tip().roots
-
-    def root(self, config: Config) -> int | None:
-        """The first trial with this configuration."""
-        return self._tip().roots.get(tuple(config.values()))
+        return tuple(config.values()) in self._tip().firsts
 
     def members(self, bracket: int, rung: int) -> Members:
         """The trials of a slot."""

@@ -6,7 +6,7 @@ from typing import Literal, final
 
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
-from priorband.space.numeric import whole
+from priorband.numeric import whole
 
 Rule = Literal["floor", "ceil"]
 

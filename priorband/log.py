@@ -7,6 +7,7 @@ from collections import deque
 from heapq import heappop, heappush
 from math import inf
 from operator import attrgetter
+from threading import RLock
 from typing import Any, final
 
 from priorband.events import Asked, Event, Failed, Queued, Told
@@ -45,6 +46,7 @@ class Log:
     """Events in order, and their indexes."""
 
     def __init__(self) -> None:
+        self.lock = RLock()
         self.events: list[Event] = []
         self.trials: list[Trial] = []
         self.outcomes: list[Observation | None] = []
@@ -58,27 +60,32 @@ class Log:
         self.at: dict[float, tuple[list[Observation], Observation]] = {}
         self.promoted: set[int] = set()
         self.risen: dict[int, int] = {}
-        self.roots: dict[tuple[Any, ...], int] = {}
+        self.firsts: dict[tuple[Any, ...], int] = {}
+        self.same: list[int] = []
         self.standing: dict[int, Observation] = {}
         self.contenders: list[tuple[float, int, int]] = []
         self.best: Observation | None = None
-        self.finished = self.proposed = 0
-        self.spent = self.imported = 0.0
+        self.reach: dict[int, float] = {}
+        self.finished = self.drawn = 0
+        self.spent = self.resources = 0.0
         self.cache: dict[Any, Any] = {}
 
     def apply(self, event: Event) -> None:
-        match event:
-            case Asked(trial):
-                self._ask(trial)
-            case Told(number, loss):
-                self._end(Observation(self.running.pop(number), loss))
-            case Failed(number, reason):
-                self._end(Observation(self.running.pop(number), inf, reason))
-            case Queued():
-                self.queue.append(event)
-        self.events.append(event)
+        """Append an event."""
+        with self.lock:
+            match event:
+                case Asked(trial):
+                    self._ask(trial)
+                case Told(number, loss):
+                    self._end(Observation(self.running.pop(number), loss))
+                case Failed(number, reason):
+                    self._end(Observation(self.running.pop(number), inf, reason))
+                case Queued():
+                    self.queue.append(event)
+            self.events.append(event)
 
     def cost(self, trial: Trial) -> float:
+        """What a trial pays, in fidelity units."""
         paid = 0.0 if trial.parent is None else self.trials[trial.parent].fidelity
         return trial.fidelity - paid
 
@@ -90,12 +97,13 @@ class Log:
         self.running[trial.id] = trial
         if trial.parent is not None:
             self._rise(self.trials[trial.parent])
+            self.same.append(self.same[trial.parent])
         else:
-            self.roots.setdefault(tuple(trial.config.values()), trial.id)
-        if trial.origin == QUEUED and trial.parent is None:
-            self.queue.popleft()
-        elif trial.origin != IMPORTED:
-            self.proposed += 1
+            self.same.append(self.firsts.setdefault(tuple(trial.config.values()), trial.id))
+            if trial.origin == QUEUED:
+                self.queue.popleft()
+            elif trial.origin != IMPORTED:
+                self.drawn += 1
         if trial.slot is not None:
             self._place(trial.slot)
 
@@ -122,15 +130,18 @@ class Log:
             self.slots[slot].add(ended)
             self.rungs.setdefault(slot.rung, []).append(ended)
         self._pay(trial)
+        self._stand(ended)
         if not ended.failed:
             self._succeed(ended)
 
     def _pay(self, trial: Trial) -> None:
         if trial.origin != IMPORTED:
             self.spent += self.cost(trial)
-        else:
-            known = self.standing.get(trial.root)
-            self.imported += max(trial.fidelity - (known.fidelity if known else 0.0), 0.0)
+        first = self.same[trial.id]
+        reach = self.reach.get(first, 0.0)
+        if trial.fidelity > reach:
+            self.resources += trial.fidelity - reach
+            self.reach[first] = trial.fidelity
 
     def _succeed(self, ended: Observation) -> None:
         trial = ended.trial
@@ -141,15 +152,23 @@ class Log:
             self.at[trial.fidelity] = losses, ended
         if self.best is None or ended.loss < self.best.loss:
             self.best = ended
-        known = self.standing.get(trial.root)
-        if known is None or trial.fidelity > known.fidelity:
-            self.standing[trial.root] = ended
-            heappush(self.contenders, (ended.loss, trial.root, trial.id))
+
+    def _stand(self, ended: Observation) -> None:
+        """A configuration stands where it was trained furthest; after a failure there, nowhere."""
+        first = self.same[ended.trial.id]
+        known = self.standing.get(first)
+        here = (ended.fidelity, known.ranking) if known else ()
+        if known is None or here > (known.fidelity, ended.ranking):  # further up, or better there
+            self.standing[first] = ended
+            if not ended.failed:
+                heappush(self.contenders, (*ended.ranking, ended.trial.id))
 
     def incumbent(self) -> Observation | None:
+        """The best configuration, each taken at the highest fidelity it has finished."""
         while self.contenders:
-            _, root, number = self.contenders[0]
-            if self.standing[root].trial.id == number:
-                return self.standing[root]
-            heappop(self.contenders)  # finished further up since
+            _, _, number = self.contenders[0]
+            stands = self.standing[self.same[number]]
+            if stands.trial.id == number:
+                return stands
+            heappop(self.contenders)  # trained further since
         return None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from priorband.conditions import Proposed
+from priorband.conditions import Drawn
 from priorband.errors import MethodError, suggestion
 from priorband.optimizer import Optimizer
 from priorband.samplers.combine import Fixed, Mix, Staged
@@ -92,7 +92,7 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         Optimizer(Hyperband(), ensemble(Ensemble(incumbent_share=Zero())), _MODE)),
     "priorband(mode@min)": (
         "ablation: the prior's mode is a member of the first bracket",
-        Optimizer(Hyperband(), Staged(_MODE, _ESP, until=Proposed(1)))),
+        Optimizer(Hyperband(), Staged(_MODE, _ESP, until=Drawn(1)))),
     "priorband(no-mode)": (
         "ablation: the prior's mode is not evaluated first",
         Optimizer(Hyperband(), _ESP)),

@@ -79,8 +79,9 @@ class Optimizer:
         number = len(state.history)
         queued = state.history.queued
         if queued is not None and queued.fidelity is not None:
-            return Decision(_new(number, Draw(queued.config, QUEUED), queued.fidelity, None))
-        if queued is None and self.opening is not None and not state.history.proposed:
+            draw = Draw(queued.config, QUEUED)
+            return Decision(_new(number, draw, queued.fidelity, None))
+        if queued is None and self.opening is not None and not state.history.drawn:
             top = state.ladder.top
             draw = self.opening.sample(state, top, generator(seed, number, "sampler"))
             return Decision(_new(number, draw, state.ladder.fidelities[top], None), draw.chances)

@@ -54,8 +54,8 @@ def replayed(optimizer: Optimizer, seed: int, start: State, events: Iterable[Eve
     for event in events:
         if isinstance(event, Asked) and event.trial.origin != IMPORTED:
             asked, decision = event.trial, optimizer.decide(state, seed)
-            first = steps.get(asked.root)
-            chances = decision.chances if first is None else first.chances
+            parent = None if asked.parent is None else steps.get(asked.parent)
+            chances = decision.chances if parent is None else parent.chances
             steps[asked.id] = Step(asked, decision.trial, chances)
         state = state.after(event)
     return Replay(steps)

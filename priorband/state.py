@@ -55,8 +55,11 @@ class State:
 
     def row(self, trial: Trial) -> Array:
         """The trial's configuration, encoded."""
-        rows: dict[int, Array] = self.history.cache.setdefault("rows", {})
-        row = rows.get(trial.root)
+        space, rows = self.history.cache.get("rows", (None, {}))
+        if space is not self.space:
+            rows = {}
+            self.history.cache["rows"] = self.space, rows
+        row: Array | None = rows.get(trial.root)
         if row is None:
             row = rows[trial.root] = self.space.encode([trial.config])[0]
         return row

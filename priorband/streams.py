@@ -29,19 +29,23 @@ class Stream:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.children = 0
+        self.children: dict[str, int] = {}
+
+    def child(self, label: str) -> "Stream":
+        """The next stream below this one under a label; labels do not disturb each other."""
+        number = self.children.get(label, 0)
+        self.children[label] = number + 1
+        return Stream(f"{self.path}/{label}{number}")
+
+    def spawn(self, n_children: int) -> list["Stream"]:
+        """The next streams below this one, as numpy asks for them."""
+        return [self.child("") for _ in range(n_children)]
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
         """The path's hash, up to 64 bytes: PCG64 takes 32."""
         size = n_words * (8 if dtype is np.uint64 else np.dtype(dtype).itemsize)
         words = np.frombuffer(blake2b(self.path.encode(), digest_size=size).digest(), dtype)
         return words if sys.byteorder == "little" else words.byteswap()
-
-    def spawn(self, n_children: int) -> list["Stream"]:
-        """The next `n_children` streams below this one."""
-        self.children += n_children
-        last = self.children
-        return [Stream(f"{self.path}/{child}") for child in range(last - n_children, last)]
 
 
 @cache
@@ -65,8 +69,9 @@ def generator(seed: int, trial: int, part: str) -> Generator:
     return made
 
 
-def aside(rng: Generator) -> float:
-    """A uniform number from a stream spawned off a generator, whose own draws stay as they are."""
+def aside(rng: Generator, label: str) -> float:
+    """A uniform number that leaves a generator's own draws, and other labels' numbers, alone."""
     sequence: Any = rng.bit_generator.seed_seq
-    [word] = sequence.spawn(1)[0].generate_state(1, np.uint64).tolist()
+    below = sequence.child(label) if isinstance(sequence, Stream) else sequence.spawn(1)[0]
+    [word] = below.generate_state(1, np.uint64).tolist()
     return float(word >> 11) * 2.0**-53

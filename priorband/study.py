@@ -12,11 +12,10 @@ from priorband.errors import ConfigError, LossError, SingleRungWarning, SpaceErr
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.methods import optimizer as named_method
+from priorband.numeric import real, whole
 from priorband.optimizer import Optimizer
 from priorband.replay import Replay, replayed
 from priorband.schedulers.full import FullFidelity
-from priorband.space.config import Config
-from priorband.space.numeric import real, whole
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space, plain
@@ -114,6 +113,8 @@ class Study:
         a `fidelity` it is evaluated there, outside the plan.
         """
         at = None if fidelity is None else self._at(fidelity)
+        if self.fidelity.integer and at is not None and not whole(at):
+            raise SpaceError(f"`{self.fidelity.name}` must be a whole number, got {fidelity!r}.")
         with self._lock:
             self._append(Queued(self.space.check(config), at))
 
@@ -128,7 +129,8 @@ class Study:
         checked, number = self.space.check(config), _number(loss)
         at = self._at(self.fidelity.high if fidelity is None else fidelity)
         with self._lock:
-            trial = self._imported(checked, at)
+            new = len(self._state.history)
+            trial = Trial(new, checked, at, None, None, IMPORTED, new)
             self._append(Asked(trial))
             self.tell(trial, number)
             outcome = self._state.history.outcome(trial.id)
@@ -167,16 +169,8 @@ class Study:
         number, high = real(fidelity), self.fidelity.high
         if number is None or not 0 < number <= high:
             raise SpaceError(f"`{self.fidelity.name}` must lie in (0, {high!r}], got {fidelity!r}.")
-        if self.fidelity.integer and number != int(number):
-            raise SpaceError(f"`{self.fidelity.name}` must be a whole number, got {fidelity!r}.")
-        return self._state.ladder.snap(int(number) if self.fidelity.integer else number)
-
-    def _imported(self, config: Config, fidelity: float) -> Trial:
-        number = len(self._state.history)
-        root = self._state.history.root(config)
-        return Trial(
-            number, config, fidelity, None, None, IMPORTED, number if root is None else root
-        )
+        integer = self.fidelity.integer and number == int(number)
+        return self._state.ladder.snap(int(number) if integer else number)
 
 
 def _space(space: Space) -> Space:

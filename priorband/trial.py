@@ -32,7 +32,7 @@ class Trial:
     origin: str
     """Who invented the configuration: "uniform", "prior", "incumbent", "mode", "queued", ..."""
     root: int
-    """The trial that first evaluated this configuration: configurations are as old as it is."""
+    """The trial that this one and its parents began with, or itself: ties go to the oldest."""
 
 
 @final

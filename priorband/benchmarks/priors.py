@@ -14,8 +14,8 @@ import numpy as np
 
 from priorband.benchmarks.base import Benchmark
 from priorband.errors import SpaceError, suggestion
+from priorband.numeric import whole
 from priorband.space.config import Config
-from priorband.space.numeric import whole
 from priorband.space.prior import Independent, prior
 from priorband.space.space import Space
 

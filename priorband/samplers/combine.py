@@ -5,6 +5,7 @@ from typing import Any, final
 
 from priorband.conditions import Condition
 from priorband.errors import MethodError
+from priorband.numeric import real
 from priorband.samplers.base import (
     Chances,
     Draw,
@@ -13,10 +14,9 @@ from priorband.samplers.base import (
     check_callable,
     check_sampler,
 )
-from priorband.space.numeric import real
 from priorband.state import State
 from priorband.streams import Generator, aside
-from priorband.values import frozen
+from priorband.values import derived, frozen
 
 
 @final
@@ -44,11 +44,13 @@ class Fixed:
 class Mix:
     """One of several samplers, chosen at random with weights that may read the state.
 
-    It chooses with a generator spawned from its own, so the chosen part draws what it would alone.
+    It chooses aside from its generator, so that the chosen part draws what it would alone.
     """
 
     samplers: Sequence[Sampler]
     weights: Weights
+    height: int = derived()
+    """How deeply mixtures are nested here; those inside choose under another label."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.samplers, Sequence) or not self.samplers:
@@ -63,6 +65,7 @@ class Mix:
                 f"samplers and {fixed!r}."
             )
         object.__setattr__(self, "samplers", tuple(self.samplers))
+        object.__setattr__(self, "height", 1 + max(map(_height, self.samplers)))
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A draw of the chosen part, with the chances it had."""
@@ -73,7 +76,7 @@ class Mix:
     def _choose(self, probabilities: tuple[float, ...], rng: Generator) -> Sampler:
         if 1.0 in probabilities:
             return self.samplers[probabilities.index(1.0)]
-        u = aside(rng) * sum(probabilities)
+        u = aside(rng, f"mix{self.height}.") * sum(probabilities)
         for place, probability in enumerate(probabilities):
             if u < probability:
                 return self.samplers[place]
@@ -95,7 +98,17 @@ class Staged:
         check_sampler("then", self.then)
         check_callable("until", self.until)
 
+    @property
+    def height(self) -> int:
+        """How deeply mixtures are nested here."""
+        return max(_height(self.first), _height(self.then))
+
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A draw of the sampler whose time it is."""
         stage = self.then if self.until(state) else self.first
         return stage.sample(state, rung, rng)
+
+
+def _height(sampler: Sampler) -> int:
+    height: int = getattr(sampler, "height", 0)
+    return height

@@ -7,10 +7,12 @@
 Each of the paper's ablations is another function in the place of `u` or of `i`.
 """
 
+import math
 from collections.abc import Callable
 from typing import final
 
 from priorband.brackets import brackets_over
+from priorband.conditions import reached
 from priorband.errors import MethodError
 from priorband.samplers.base import Sampler
 from priorband.samplers.combine import Mix
@@ -115,7 +117,7 @@ class Decay:
         if self.by == "brackets":
             return 1.0 / (1.0 + 2.0 ** -brackets_over(state)), None
         period = state.ladder.eta * state.ladder.fidelity.high
-        return 1.0 - 2.0 ** -(state.history.resources // period), None
+        return 1.0 - 2.0 ** -math.floor(state.history.resources / period + 1e-9), None
 
 
 @final
@@ -134,7 +136,7 @@ IncumbentShare = Callable[[State], tuple[float, Scores | None]]
 
 def active(state: State) -> bool:
     """Whether the incumbent may be used: one bracket's worth of results, one of them in full."""
-    enough = state.history.resources >= state.ladder.first_cost
+    enough = reached(state.history.resources, state.ladder.first_cost)
     return enough and bool(state.succeeded_on(state.ladder.top))
 
 

@@ -5,6 +5,7 @@ from itertools import product
 from typing import Any, final
 
 from priorband.errors import ExhaustedError, MethodError
+from priorband.numeric import whole
 from priorband.samplers.base import Draw
 from priorband.space.base import Parameter
 from priorband.space.config import Config
@@ -29,7 +30,7 @@ class Grid:
     points: int = 10
 
     def __post_init__(self) -> None:
-        if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 2:
+        if not whole(self.points) or self.points < 2:
             raise MethodError(
                 f"`points` must be a whole number of at least 2, got {self.points!r}."
             )
@@ -82,13 +83,19 @@ def axis(parameter: Parameter, points: int) -> list[Any]:
     """
     if not isinstance(parameter, Float | Integer):
         return list(parameter.choices)
-    low, high = float(parameter.low), float(parameter.high)
+    low, high = parameter.low, parameter.high
     steps = [i / (points - 1) for i in range(1, points - 1)]
     if parameter.log:
-        inner = [low * (high / low) ** step for step in steps]
+        start, span = math.log(low), math.log(high) - math.log(low)
+        inner = [math.exp(start + span * step) for step in steps]
     else:
         inner = [low + (high - low) * step for step in steps]
-    values = [low, *inner, high]
     if isinstance(parameter, Integer):
-        return list(dict.fromkeys(math.trunc(value + 1e-9) for value in values))
-    return list(dict.fromkeys(values))
+        inner = [_truncated(number) for number in inner]
+    return list(dict.fromkeys([low, *(min(max(number, low), high) for number in inner), high]))
+
+
+def _truncated(number: float) -> int:
+    """The whole number next to zero, or the nearest where only rounding keeps it away."""
+    nearest = round(number)
+    return nearest if math.isclose(number, nearest, rel_tol=1e-9) else math.trunc(number)

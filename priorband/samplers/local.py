@@ -5,12 +5,12 @@ from typing import final
 import numpy as np
 
 from priorband.errors import MethodError
+from priorband.numeric import real
 from priorband.samplers.base import Draw, Weights, check_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.densities import Array
-from priorband.space.numeric import real
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator

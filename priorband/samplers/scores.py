@@ -36,8 +36,8 @@ def scores(state: State) -> Scores | None:
         return None
     key = ("scores", rung, state.regard)
     board: _Board | None = state.history.cache.get(key)
-    if board is None or board.prior is not state.prior:
-        board = state.history.cache[key] = _Board(state.prior)
+    if board is None or not board.belongs(state):
+        board = state.history.cache[key] = _Board(state)
     return board.scores(state, rung, incumbent)
 
 
@@ -69,16 +69,20 @@ def log_score(densities: Array) -> float:
 class _Board:
     """A rung's trials in order with their log densities: kept, and extended as results come."""
 
-    def __init__(self, prior: Prior) -> None:
-        self.prior = prior
+    def __init__(self, state: State) -> None:
+        self.space, self.ladder, self.prior = state.space, state.ladder, state.prior
         self.keys: list[tuple[float, int]] = []
         self.rows: list[Array] = []
         self.log_prior = np.empty(0)
         self.log_incumbent = np.empty(0)
         self.order = np.empty(0, dtype=np.intp)
         self.centre: int | None = None
-        self.around: Prior = prior
+        self.around: Prior = state.prior
         self.last: Scores | None = None
+
+    def belongs(self, state: State) -> bool:
+        same_place = self.space is state.space and self.ladder is state.ladder
+        return same_place and self.prior is state.prior
 
     def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
         ended, centre = state.succeeded_on(rung), incumbent.trial.root

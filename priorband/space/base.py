@@ -23,6 +23,9 @@ class Parameter(Protocol):
     def size(self) -> int | None:
         """How many choices a categorical has; None where values have an order."""
 
+    def check(self, value: Any) -> Any:
+        """The value in its plain form, or an error that says what is allowed."""
+
     def encode(self, value: Any) -> float:
         """Where a value lies in the unit interval, or a category's index."""
 

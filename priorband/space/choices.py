@@ -71,6 +71,10 @@ class Categorical:
         """How many choices there are."""
         return len(self.choices)
 
+    def check(self, value: Any) -> Any:
+        """The choice as it was listed."""
+        return self.choices[_index(self._positions, value)]
+
     def encode(self, value: Any) -> float:
         """The choice's index."""
         return float(_index(self._positions, value))
@@ -109,6 +113,10 @@ class Ordinal:
     def size(self) -> int | None:
         """None: values have an order."""
         return None
+
+    def check(self, value: Any) -> Any:
+        """The choice as it was listed."""
+        return self.choices[_index(self._positions, value)]
 
     def encode(self, value: Any) -> float:
         """The middle of the choice's cell: the unit interval is cut into equal ones."""

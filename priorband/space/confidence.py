@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from priorband.errors import SpaceError, suggestion
-from priorband.space.numeric import real
+from priorband.numeric import real
 
 SIGMAS = {"low": 0.5, "medium": 0.25, "high": 0.125}
 WEIGHTS = {"low": 2.0, "medium": 4.0, "high": 6.0}

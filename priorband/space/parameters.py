@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from priorband.errors import ConfigError, SpaceError
+from priorband.numeric import real
 from priorband.space.beliefs import check_prior
-from priorband.space.numeric import real
 from priorband.values import derived, frozen
 
 
@@ -97,9 +97,13 @@ class Float:
         """None: values have an order."""
         return None
 
+    def check(self, value: Any) -> float:
+        """The value as a float."""
+        return _inside(value, self.low, self.high, "a number")
+
     def encode(self, value: Any) -> float:
         """The position of a value, on the log scale when `log`."""
-        number = _inside(value, self.low, self.high, "a number")
+        number = self.check(value)
         position = ((math.log(number) if self.log else number) - self._start) / self._span
         return min(max(position, 0.0), 1.0)
 
@@ -161,11 +165,16 @@ class Integer:
         """None: values have an order."""
         return None
 
-    def encode(self, value: Any) -> float:
-        """The position of an integer within its cell, on the log scale when `log`."""
+    def check(self, value: Any) -> int:
+        """The value as an int."""
         number = _inside(value, self.low, self.high, "a whole number")
         if number != int(number):
             raise ConfigError(f"must be a whole number, got {value!r}")
+        return int(number)
+
+    def encode(self, value: Any) -> float:
+        """The position of an integer within its cell, on the log scale when `log`."""
+        number = self.check(value)
         return ((math.log(number) if self.log else number) - self._start) / self._span
 
     def decode(self, code: float) -> int:

@@ -12,7 +12,6 @@ from priorband.space.beliefs import Belief, belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
 from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
-from priorband.space.parameters import Float
 from priorband.space.space import Space
 from priorband.streams import Generator
 
@@ -146,8 +145,7 @@ def _mode(parameter: Parameter, stated: Belief, density: Density) -> Any:
     named = stated_values(stated)
     for value in named:
         if len(named) == 1 or parameter.encode(value) == density.mode:
-            exact = isinstance(parameter, Float)
-            return float(value) if exact else parameter.decode(parameter.encode(value))
+            return parameter.check(value)
     return parameter.decode(density.mode)
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
+from priorband.numeric import whole
 from priorband.space.base import Parameter
 from priorband.space.beliefs import belief
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.config import Config
-from priorband.space.numeric import whole
 from priorband.space.parameters import Float, Integer
 from priorband.streams import Generator
 
@@ -134,10 +134,13 @@ class Space:
 
     def check(self, config: Mapping[str, Any]) -> Config:
         """The configuration in the space's order, or an error that says what does not fit."""
-        self._row(config)
-        return Config((name, config[name]) for name in self.parameters)
+        return self.complete(self._each(config, "check"))
 
     def _row(self, config: Mapping[str, Any]) -> list[float]:
+        return list(self._each(config, "encode").values())
+
+    def _each(self, config: Mapping[str, Any], method: str) -> dict[str, Any]:
+        """What a method of its parameter makes of each value."""
         if not isinstance(config, Mapping):
             raise ConfigError(f"A configuration is a dict of values by name, got {config!r}.")
         if config.keys() != self.parameters.keys():
@@ -145,13 +148,13 @@ class Space:
         for name, value in self._constant.items():
             if config[name] != value:
                 raise ConfigError(f"`{name}` is the constant {value!r}, got {config[name]!r}.")
-        row = []
+        made = {}
         for name, parameter in self.searched.items():
             try:
-                row.append(parameter.encode(config[name]))
+                made[name] = getattr(parameter, method)(config[name])
             except ConfigError as error:
                 raise ConfigError(f"`{name}` {error}.") from None
-        return row
+        return made
 
 
 def plain(name: str) -> str:

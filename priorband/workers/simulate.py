@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
 from priorband.errors import ExhaustedError, MethodError
-from priorband.space.numeric import real
+from priorband.numeric import real
 from priorband.study import Study
 from priorband.trial import Observation, Trial
 from priorband.values import frozen

@@ -46,7 +46,11 @@ def check_sampler(name: str, part: object) -> None:
 
 
 class Sampler(Protocol):
-    """What to evaluate on a rung."""
+    """What to evaluate on a rung.
+
+    One that hands its generator on to a mixture may have a `height`, the mixture's: mixtures around
+    it then leave that mixture's choices as they would be alone.
+    """
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A configuration for the rung, from the state and the generator alone."""

@@ -1,0 +1,277 @@
+"""Contracts that every sampler, scheduler and optimizer keeps: run them on parts of your own.
+
+>>> from priorband import ASHA, FromPrior, Optimizer
+>>> check_sampler(FromPrior())
+>>> check_scheduler(ASHA())
+>>> check_optimizer(Optimizer(ASHA(), FromPrior()))
+
+Each is silent, or raises an `AssertionError` that says which promise was broken and where.
+"""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, final
+
+import numpy as np
+
+from priorband.errors import ExhaustedError
+from priorband.fidelity import Fidelity
+from priorband.history import History
+from priorband.optimizer import Optimizer
+from priorband.samplers.base import Draw, Sampler
+from priorband.samplers.simple import FromUniform, PriorMode
+from priorband.schedulers.base import Scheduler
+from priorband.schedulers.synchronous import Hyperband
+from priorband.space.choices import Categorical, Constant, Ordinal
+from priorband.space.parameters import Float, Integer
+from priorband.space.space import Space
+from priorband.state import State
+from priorband.streams import generator
+from priorband.study import Study
+from priorband.trial import Trial
+
+_LADDERS: tuple[tuple[float, float, int], ...] = ((1, 27, 3), (1, 19, 4), (0.1, 1.0, 2), (1, 1, 3))
+
+
+def example_space() -> Space:
+    """Every kind of parameter, some with a prior and some without, and a constant."""
+    return Space(
+        {
+            "lr": Float(1e-5, 1e-1, log=True, prior=1e-3),
+            "momentum": Float(0.0, 0.99),
+            "width": Integer(16, 512, log=True, prior=64, confidence="high"),
+            "layers": Integer(1, 4),
+            "optimizer": Categorical(("sgd", "adam", "rmsprop"), prior={"adam": 3, "sgd": 1}),
+            "nesterov": Categorical((True, False)),
+            "classes": Constant(10),
+            "batch": Ordinal((16, 32, 64, 128), prior=32),
+        }
+    )
+
+
+def noise(config: Mapping[str, Any], fidelity: float, salt: str = "loss") -> float:
+    """A loss in [0, 1) without rhyme or reason, the same whenever the arguments are."""
+    key = json.dumps([salt, dict(config), float(fidelity)], sort_keys=True).encode()
+    return int.from_bytes(blake2b(key, digest_size=6).digest(), "little") / 2**48
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Flaky:
+    """An objective that fails at random but always alike: it raises, or gives nan, inf or -inf."""
+
+    evaluate: Callable[[Mapping[str, Any], float], float] = noise
+    rate: float = 0.2
+
+    def __call__(self, config: Mapping[str, Any], fidelity: float) -> float:
+        trouble = noise(config, fidelity, "trouble") / self.rate
+        if trouble >= 1:
+            return self.evaluate(config, fidelity)
+        if trouble >= 0.75:
+            raise RuntimeError("The evaluation broke down.")
+        return (math.nan, math.inf, -math.inf)[int(trouble * 4)]
+
+
+def play(
+    study: Study, asks: int, seed: int = 0, failing: float = 0.2, workers: int = 8
+) -> Iterator[Trial]:
+    """Ask so many trials; end open ones between, in random order, with random losses or failures.
+
+    Each trial is given right after it was asked. Losses depend on `seed` alone, not on what was
+    asked. Some trials are left open in the end.
+    """
+    rng = np.random.default_rng(seed)
+    waiting: list[Trial] = []
+    for _ in range(asks):
+        while waiting and (len(waiting) >= workers or rng.random() < 0.5):
+            trial = waiting.pop(int(rng.integers(len(waiting))))
+            loss, trouble = round(float(rng.random()), 2), float(rng.random())
+            if trouble < failing / 2:
+                study.fail(trial, "as played")
+            else:
+                study.tell(trial, math.nan if trouble < failing else loss)
+        trial = study.ask()
+        waiting.append(trial)
+        yield trial
+
+
+def example_states() -> dict[str, State]:
+    """States that any sampler must cope with, by what is special about them."""
+    states = {}
+    for kind, space in (
+        ("mixed", example_space()),
+        ("one category", Space({"only": Categorical(("a", "b", "c"), prior="b")})),
+    ):
+        for story, failing in (("busy", 0.3), ("failing", 1.0)):
+            study = _study(space, Optimizer(Hyperband(), FromUniform()))
+            states[f"{kind}, empty"] = study.state
+            for _ in play(study, 90, seed=7, failing=failing):
+                pass
+            states[f"{kind}, {story}"] = study.state
+            _visit(study)
+            states[f"{kind}, {story}, with imported and queued trials"] = study.state
+    return states
+
+
+def check_sampler(sampler: Sampler, draws: int = 5) -> None:
+    """A sampler draws from the space, repeatably, whatever has happened, and changes nothing."""
+    _check_value(sampler)
+    copied = deepcopy(sampler)
+    for story, state in example_states().items():
+        before = _picture(state)
+        again = _rebuilt(state)
+        for rung in range(state.ladder.top + 1):
+            for seed in range(draws):
+                where = f"{sampler!r}, {story}, rung {rung}, generator {seed}"
+                draw = _draw(sampler, state, rung, seed)
+                _check_draw(draw, state, where)
+                for twin, same in ((sampler, state), (sampler, again), (copied, again)):
+                    other = _draw(twin, same, rung, seed)
+                    assert other == draw, f"{where}: drew {draw}, then {other}."
+        assert _picture(state) == before, f"{sampler!r}, {story}: the history was changed."
+
+
+def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
+    """A scheduler always answers, and promotes finished trials only, once, by one rung.
+
+    A `synchronous` one also keeps every bracket to the ladder's sizes.
+    """
+    _check_value(scheduler)
+    for seed, (low, high, eta) in enumerate(_LADDERS):
+        for failing, workers in ((0.0, 1), (0.0, 8), (0.3, 8), (0.3, 120), (1.0, 8)):
+            plans = []
+            for sampler in (FromUniform(), PriorMode()):
+                optimizer = Optimizer(scheduler, sampler, eta=eta)
+                study = Study(example_space(), Fidelity("epochs", low, high), optimizer, seed)
+                plan = [
+                    _check_step(scheduler, study.state, trial)
+                    for trial in play(study, 120, seed, failing, workers)
+                ]
+                plans.append(plan)
+                parents = Counter(trial.parent for trial in plan if trial.parent is not None)
+                twice = [parent for parent, times in parents.items() if times > 1]
+                assert not twice, f"{scheduler!r}: trials {twice} were promoted twice."
+                assert not (parents and failing == 1), f"{scheduler!r}: promoted a failed trial."
+                if synchronous:
+                    _check_sizes(scheduler, study.state)
+            places = [[(t.slot, t.parent, t.fidelity) for t in plan] for plan in plans]
+            assert places[0] == places[1], f"{scheduler!r}: the plan depends on the sampler."
+
+
+def check_optimizer(optimizer: Optimizer, seed: int = 0) -> None:
+    """An optimizer is a pure function of state and seed, and trusts no failed trial."""
+    _check_value(optimizer)
+    copied = deepcopy(optimizer)
+    study = _study(example_space(), optimizer, seed)
+    for trial in play(study, 90, seed):
+        json.dumps(trial.config)
+        if trial.id in (0, 60):
+            _visit(study)
+        state = study.state
+        before = _picture(state)
+        first, second = optimizer.propose(state, seed), copied.propose(state, seed)
+        assert first == second, f"{optimizer!r}: proposed {first}, then {second}."
+        assert _picture(state) == before, f"{optimizer!r}: proposing changed the history."
+        check_failures(state)
+    replay = study.replay()
+    assert replay.exact, f"{optimizer!r}: replay differs at {replay.differing[0]}."
+
+
+def check_failures(state: State) -> None:
+    """No failed trial was promoted, is the best of anything, or is the incumbent."""
+    history = state.history
+    for ended in history.observations:
+        if ended.failed:
+            assert not history.promoted(ended.trial.id), f"{ended.trial} failed and was promoted."
+    fidelities = {ended.fidelity for ended in history.observations}
+    leaders = [history.best, history.incumbent, state.incumbent, *map(history.best_at, fidelities)]
+    for leader in leaders:
+        assert leader is None or math.isfinite(leader.loss), f"{leader} failed and leads."
+
+
+def _study(space: Space, optimizer: Optimizer, seed: int = 0) -> Study:
+    return Study(space, Fidelity("epochs", 1, 27), optimizer, seed)
+
+
+def _visit(study: Study) -> None:
+    """What people do to a study: results from elsewhere, on rungs and between, and wishes."""
+    rng = np.random.default_rng(len(study.state.history))
+    for fidelity, loss in ((27, 0.3), (27, 0.01), (5, 0.02), (3, math.nan), (0.5, 0.4)):
+        study.add(study.space.decode(study.space.uniform(1, rng)[0]), loss, fidelity)
+    study.queue(study.space.decode(study.space.uniform(1, rng)[0]))
+    study.queue(study.space.decode(study.space.uniform(1, rng)[0]), fidelity=2)
+
+
+def _check_value(part: object) -> None:
+    shown, copied = repr(part), deepcopy(part)
+    assert not re.search(r" at 0x[0-9a-f]+", shown), f"{shown} does not say what it is."
+    assert copied == part, f"{shown} does not equal its copy."
+    assert repr(copied) == shown, f"{shown} prints otherwise than its copy, {copied!r}."
+
+
+def _rebuilt(state: State) -> State:
+    """The same state, made anew from what has happened."""
+    history = History.of(state.history.events)
+    return State(state.space, state.prior, state.ladder, history, state.regard)
+
+
+def _draw(sampler: Sampler, state: State, rung: int, seed: int) -> Draw | str:
+    try:
+        return sampler.sample(state, rung, generator(seed, rung, "contract"))
+    except ExhaustedError as error:
+        return str(error)
+
+
+def _check_draw(draw: Draw | str, state: State, where: str) -> None:
+    if isinstance(draw, str):  # nothing is left to try: an answer, too
+        return
+    assert list(draw.config) == list(state.space.parameters), f"{where}: not in the space's order."
+    assert state.space.check(draw.config) == draw.config, f"{where}: {draw} is not in the space."
+    assert json.loads(json.dumps(draw.config)) == draw.config, f"{where}: {draw} is not plain."
+    assert draw.origin, f"{where}: {draw} does not say where it came from."
+
+
+def _check_step(scheduler: Scheduler, state: State, trial: Trial) -> Trial:
+    history, ladder = state.history, state.ladder
+    ahead = [scheduler.next(state, generator(0, trial.id, "contract")) for _ in range(2)]
+    assert ahead[0] == ahead[1], f"{scheduler!r}: decided {ahead[0]}, then {ahead[1]}."
+    assert trial.slot is not None, f"{scheduler!r}: {trial} has no place in the plan."
+    assert trial.fidelity == ladder.fidelities[trial.slot.rung], f"{trial} is not on its rung."
+    if trial.parent is None:
+        return trial
+    parent, outcome = history.trial(trial.parent), history.outcome(trial.parent)
+    assert outcome is not None, f"{scheduler!r}: promoted {parent}, which is running."
+    assert not outcome.failed, f"{scheduler!r}: promoted {parent}, which has failed."
+    assert parent.slot is not None, f"{scheduler!r}: promoted {parent} from outside the plan."
+    assert trial.slot.rung == parent.slot.rung + 1, f"{scheduler!r}: {trial} is not one rung up."
+    assert trial.config == parent.config, f"{scheduler!r}: {trial} does not continue {parent}."
+    return trial
+
+
+def _check_sizes(scheduler: Scheduler, state: State) -> None:
+    slots = Counter(trial.slot for trial in state.history.trials if trial.slot is not None)
+    bases: dict[int, int] = {}
+    for bracket, rung in slots:
+        bases[bracket] = min(rung, bases.get(bracket, rung))
+    for (bracket, rung), members in slots.items():
+        room = state.ladder.brackets[bases[bracket]][rung - bases[bracket]]
+        assert members <= room, (
+            f"{scheduler!r}: bracket {bracket} has {members} trials on rung {rung}, not {room}."
+        )
+
+
+def _picture(state: State) -> tuple[object, ...]:
+    """Everything that a history says, to tell whether it still says the same."""
+    history = state.history
+    return (
+        (state.space, state.prior, state.ladder, state.regard),
+        (history.events, history.trials, history.running, history.observations),
+        (history.best, history.incumbent, state.incumbent, history.queued),
+        (history.spent, history.resources, history.drawn, history.finished),
+    )

@@ -1,0 +1,1 @@
+"""Tests of the space: parameters, beliefs, densities and the prior."""

@@ -1,0 +1,269 @@
+"""Who may import whom, and the other rules that keep the code as it is drawn."""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import priorband
+
+PACKAGE = Path(priorband.__file__).parent
+TESTS = Path(__file__).parent
+
+# From the bottom to the top. A line's modules may import what it names, each other, and what all
+# may import; a longer name wins over a shorter one. A line names only lines above it.
+EVERYBODY_MAY_IMPORT = "errors numeric streams values"
+LAYERS = {
+    "errors": "",
+    "numeric": "",
+    "streams": "",
+    "values": "",
+    "models": "",
+    "space": "",
+    "fidelity": "",
+    "ladder": "fidelity",
+    "trial": "space",
+    "events": "space trial",
+    "log": "trial events",
+    "history": "space trial events log",
+    "state": "space ladder trial events history",
+    "conditions": "state",
+    "brackets": "ladder trial history state",
+    "schedulers.base": "trial state",
+    "schedulers": "ladder trial history state brackets schedulers.base",
+    "schedulers.full": "trial state schedulers.base",
+    "samplers.base": "space state",
+    "samplers": "models space trial state conditions brackets samplers.base",
+    "optimizer": "space fidelity ladder trial history state schedulers.base samplers.base",
+    "methods": "conditions schedulers samplers optimizer",
+    "replay": "trial events state samplers.base optimizer",
+    "storage": "space trial events history",
+    "study": "space fidelity trial events state schedulers.full optimizer methods replay storage",
+    "benchmarks": "space fidelity",
+    "workers": "trial study conditions",
+    "analysis": "space ladder trial history state study workers",
+    "testing": "space fidelity trial history state schedulers samplers optimizer study",
+    "experiments": "fidelity methods study benchmarks workers analysis",
+}
+MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
+
+NEVER_TOGETHER = ("schedulers", "samplers")
+BELOW_STUDY = tuple(LAYERS)[: list(LAYERS).index("storage")]
+ONLY_FROM_STUDY_UPWARDS = {
+    *("asyncio", "concurrent", "datetime", "glob", "io", "multiprocessing", "os", "pathlib"),
+    *("pickle", "queue", "shutil", "signal", "socket", "sqlite3", "subprocess", "tempfile"),
+    *("threading", "time"),
+}
+ALLOWED_ALL_THE_SAME = {"log": {"threading"}}  # a lock: one thread grows what others read
+NOWHERE = {"random", "secrets", "uuid"}
+NOT_BEFORE_THEY_ARE_NEEDED = {"matplotlib", "pandas", "rich", "scipy", "sklearn", "torch"}
+OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}
+MOST_LINES = 300
+
+MODULES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+WAIVER = re.compile(r"#\s*(type:\s*ignore|noqa)")
+REASONED = re.compile(
+    r"# (type: ignore\[[a-z-]+(, [a-z-]+)*\]|noqa: [A-Z]+\d+(, [A-Z]+\d+)*)  # \w.*\w"
+)
+
+
+_LINES = (*LAYERS, *MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE)
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """The full names that a tree imports, wherever the statement stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def ours(tree: ast.AST) -> set[str]:
+    """The modules of this package among them."""
+    names = [
+        name.removeprefix("priorband.") for name in imports(tree) if _root(name) == "priorband"
+    ]
+    return {_module(name) for name in names}
+
+
+def _root(name: str) -> str:
+    return name.split(".")[0]
+
+
+def _module(name: str) -> str:
+    """`space.space` for `space.space.Space`, `space.normal` for that module."""
+    while name not in MODULES and f"{name}.__init__" not in MODULES and "." in name:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def line(module: str) -> str:
+    """The line of the table on which a module stands."""
+    names = [name for name in _LINES if f"{module}.".startswith(f"{name}.")]
+    assert names, f"{module} has no line in the table: say what it may import."
+    return max(names, key=len)
+
+
+def _when_imported(tree: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a module is imported: all but the bodies of functions."""
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _when_imported(child)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_imports_only_what_its_layer_may(module: str) -> None:
+    own = line(module)
+    if own in MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE:
+        return
+    allowed = {own, *LAYERS[own].split(), *EVERYBODY_MAY_IMPORT.split()}
+    for other in ours(TREES[module]):
+        fine = any(f"{other}.".startswith(f"{name}.") for name in allowed)
+        assert fine, f"{module} may import {sorted(allowed)}, not {other}."
+
+
+def test_a_layer_names_only_layers_below_it() -> None:
+    order = list(LAYERS)
+    for name, allowed in LAYERS.items():
+        for other in allowed.split():
+            assert order.index(other) < order.index(name), f"{name} may not import {other}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_schedulers_and_samplers_do_not_know_each_other(module: str) -> None:
+    for one, other in (NEVER_TOGETHER, NEVER_TOGETHER[::-1]):
+        if _root(module) == one:
+            assert other not in map(_root, ours(TREES[module]))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_nothing_below_the_study_knows_a_clock_a_file_or_a_process(module: str) -> None:
+    found = {_root(name) for name in imports(TREES[module])}
+    assert not found & NOWHERE
+    if line(module) in BELOW_STUDY:
+        assert not found & ONLY_FROM_STUDY_UPWARDS - ALLOWED_ALL_THE_SAME.get(module, set())
+        calls = [node.func for node in ast.walk(TREES[module]) if isinstance(node, ast.Call)]
+        assert "open" not in [call.id for call in calls if isinstance(call, ast.Name)]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_heavy_packages_are_imported_when_they_are_needed(module: str) -> None:
+    for node in _when_imported(TREES[module]):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            assert not {_root(name) for name in imports(node)} & NOT_BEFORE_THEY_ARE_NEEDED
+
+
+def test_the_first_ask_loads_nothing_heavy() -> None:
+    script = """
+import sys, priorband
+from priorband import Categorical, Fidelity, Float, Space, Study, methods
+space = Space({"x": Float(0, 1, prior=0.3), "c": Categorical(("a", "b"))})
+for method in methods():
+    Study(space, Fidelity("epochs", 1, 27), method).ask()
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    loaded = {_root(name) for name in done.stdout.split()}
+    assert "numpy" in loaded
+    assert not loaded & NOT_BEFORE_THEY_ARE_NEEDED
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_random_number_comes_from_a_global_generator(module: str) -> None:
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.ImportFrom) and node.module == "numpy.random":
+            assert {alias.name for alias in node.names} <= OF_NUMPY_RANDOM
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
+            "np.random",
+            "numpy.random",
+        ):
+            assert node.attr in OF_NUMPY_RANDOM | {"default_rng"}
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("default_rng"):
+            assert node.args and ast.unparse(node.args[0]) != "None", "a generator needs a seed"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_file_is_longer_than_a_reader_can_hold(module: str) -> None:
+    assert len(MODULES[module].read_text().splitlines()) <= MOST_LINES
+
+
+def _waivers(source: str) -> Iterator[str]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and WAIVER.search(token.string):
+            yield token.string
+
+
+@pytest.mark.parametrize("path", [*MODULES.values(), *sorted(TESTS.rglob("*.py"))], ids=str)
+def test_every_waiver_has_a_code_and_a_reason(path: Path) -> None:
+    for waiver in _waivers(path.read_text()):
+        assert REASONED.fullmatch(waiver), waiver
+
+
+@pytest.mark.parametrize(
+    ("comment", "reasoned"),
+    [
+        ("# type: ignore", False),
+        ("# type: ignore[arg-type]", False),
+        ("# type: ignore[arg-type]  # any seed sequence will do", True),
+        ("# noqa", False),
+        ("# noqa: E501", False),
+        ("# noqa: E501, B008  # a table", True),
+    ],
+)
+def test_a_waiver_without_code_or_reason_is_found(comment: str, reasoned: bool) -> None:
+    [waiver] = _waivers(f"x = 1  {comment}\n")
+    assert bool(REASONED.fullmatch(waiver)) == reasoned
+
+
+def test_the_public_names_are_listed_sorted_and_complete() -> None:
+    listed = priorband.__all__
+    assert listed == sorted(set(listed))
+    imported = {
+        alias.asname or alias.name
+        for node in TREES["__init__"].body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert set(listed) == {name for name in imported if not name.startswith("_")}
+    assert not [name for name in listed if isinstance(getattr(priorband, name), ModuleType)]
+
+
+def _documented(tree: ast.AST, name: str) -> Iterator[tuple[str, bool]]:
+    """Each public class and function, methods included, and whether it has a docstring."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            yield f"{name}.{node.name}", ast.get_docstring(node) is not None
+            if isinstance(node, ast.ClassDef):
+                yield from _documented(node, f"{name}.{node.name}")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_and_public_name_has_a_docstring(module: str) -> None:
+    assert ast.get_docstring(TREES[module])
+    assert [name for name, documented in _documented(TREES[module], module) if not documented] == []
+
+
+def test_every_public_name_says_what_it_is() -> None:
+    assert [n for n in priorband.__all__ if not getattr(priorband, n).__doc__] == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_names_stay_in_their_module(module: str) -> None:
+    names = [name for name in imports(TREES[module]) if _root(name) == "priorband"]
+    assert [name for name in names if name.split(".")[-1].startswith("_")] == []

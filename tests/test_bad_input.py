@@ -126,6 +126,9 @@ class Scalar:
     def item(self) -> Any:
         return self.value
 
+    def __repr__(self) -> str:
+        return f"Scalar({self.value!r})"
+
 
 class Tensor:
     """A tensor of several numbers."""

@@ -144,6 +144,17 @@ def test_each_point_is_as_likely_as_any_other_to_be_the_next() -> None:
         assert max(abs(c / total - 1 / 12) for c in counts.values()) < 5 * (1 / 12 / total) ** 0.5
 
 
+def test_the_last_few_of_many_points_are_found_and_alike() -> None:
+    study = Study(Space({"c": Categorical(range(1500))}), method="grid")
+    left = {3, 700, 1499}
+    for choice in set(range(1500)) - left:
+        study.add({"c": choice}, 0.5)
+    rngs = (np.random.default_rng(seed) for seed in range(150))
+    counts = Counter(Grid().sample(study.state, 0, rng).config["c"] for rng in rngs)
+    assert set(counts) == left
+    assert max(abs(count / 150 - 1 / 3) for count in counts.values()) < 0.19
+
+
 def test_a_configuration_that_a_person_queued_or_added_is_not_tried_again() -> None:
     study = small()
     config = {"x": 0.5, "c": "a", "k": "fixed", "o": "s", "one": 7}

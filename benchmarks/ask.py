@@ -65,12 +65,12 @@ def latencies(
         unit = min(reference(space) for _ in range(2))
         asks, tells = [], []
         for _ in range(window):
-            start = time.perf_counter()
+            start = time.process_time()
             trial = study.ask()
-            middle = time.perf_counter()
+            middle = time.process_time()
             study.tell(trial, loss(trial))
             asks.append(middle - start)
-            tells.append(time.perf_counter() - middle)
+            tells.append(time.process_time() - middle)
         results.append((np.mean(asks) / unit, np.median(asks) / unit, np.mean(tells) / unit))
     ask, median, tell = (min(column) for column in zip(*results, strict=True))
     return float(ask), float(median), float(tell)

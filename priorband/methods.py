@@ -17,6 +17,7 @@ from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.values import field_names, replaced
 
+_NUMBER = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
 _MODE = PriorMode()
 _ESP = ensemble()
 
@@ -116,7 +117,9 @@ _FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]
 
 
 def methods() -> dict[str, str]:
-    """Every named method with one line on what it is; a number in brackets may be any other.
+    """Every named method with one line on what it is.
+
+    The percentage of `+prior(50%)`, and the numbers of `rate=` and `sigma=`, may be any others.
 
     >>> methods()["hyperband"]
     'brackets in turn, from many cheap trials to few full ones'
@@ -153,7 +156,7 @@ def _member(name: str) -> Optimizer:
     """The method of a family, its number read from the name."""
     for pattern, (_, _, make) in _FAMILIES.items():
         before, after = pattern.split("{}")
-        number = re.fullmatch(re.escape(before) + r"(\d*\.?\d+)" + re.escape(after), name)
+        number = re.fullmatch(re.escape(before) + _NUMBER + re.escape(after), name)
         if number:
             return make(float(number[1]))
     raise MethodError(f"Unknown method {name!r}. {suggestion(name, methods())}")

@@ -228,10 +228,10 @@ def _number(loss: Any) -> float:
         return loss
     kind = getattr(getattr(loss, "dtype", None), "kind", "f")
     scalar = getattr(loss, "shape", ()) == () and kind in "fiu" and loss is not np.ma.masked
-    loss = (
-        loss.item() if scalar and not hasattr(loss, "__float__") and hasattr(loss, "item") else loss
-    )
-    if not scalar or not hasattr(loss, "__float__") or isinstance(loss, bool | str | complex):
+    if scalar and not hasattr(loss, "__float__") and hasattr(loss, "item"):
+        loss = loss.item()
+    odd = isinstance(loss, bool | str | complex | type)  # some of which convert to a float
+    if odd or not scalar or not hasattr(loss, "__float__"):
         shape = getattr(loss, "shape", None)
         what = f"an array of shape {tuple(shape)}" if shape else f"{loss!r}"
         raise LossError(f"A loss must be one real number, got {what}. For no loss use `fail`.")

@@ -60,7 +60,9 @@ def _init(cls: type, names: tuple[str, ...], defaults: dict[str, Any]) -> Any:
     body = [f"_set_{name}(self, {name})" for name in names]
     body += ["self.__post_init__()"] * hasattr(cls, "__post_init__") or ["pass"] * (not body)
     exec(f"def __init__({', '.join(['self', *shown])}):\n " + "\n ".join(body), scope)
-    return scope["__init__"]
+    init = scope["__init__"]
+    init.__qualname__ = f"{cls.__qualname__}.__init__"
+    return init
 
 
 def _fields(self: Any) -> tuple[Any, ...]:

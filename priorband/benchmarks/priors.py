@@ -15,9 +15,11 @@ import numpy as np
 from priorband.benchmarks.base import Benchmark
 from priorband.errors import SpaceError, suggestion
 from priorband.numeric import whole
+from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.prior import Independent, prior
 from priorband.space.space import Space
+from priorband.streams import generator
 
 Quality = Literal["near-optimum", "good", "bad"]
 QUALITIES: tuple[Quality, ...] = ("near-optimum", "good", "bad")
@@ -65,13 +67,15 @@ def searched_centre(benchmark: Benchmark, quality: str, seed: int = GENERATION_S
 
 def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:
     """A configuration moved at random: what an expert who is nearly right would say."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, 0, "perturbed")
     [row] = space.encode([config])
-    moved = np.clip(row + sigma * rng.standard_normal(len(row)), 0.0, 1.0)
-    swaps, others = rng.random(len(row)), rng.random(len(row))
-    for i, parameter in enumerate(space.searched.values()):
-        if parameter.size is not None:
-            swap = swaps[i] < 0.25 and parameter.size > 1
-            moved[i] = (row[i] + 1 + int(others[i] * (parameter.size - 1))) % parameter.size
-            moved[i] = moved[i] if swap else row[i]
+    shifts, swaps, others = rng.random((3, len(row))).tolist()
+    moved = [
+        min(max(code + normal.quantile(shift or 0.5, 0.0, sigma), 0.0), 1.0)
+        for code, shift in zip(row.tolist(), shifts, strict=True)
+    ]
+    for i, size in enumerate(space.sizes):
+        if size is not None:
+            swap = swaps[i] < 0.25 and size > 1
+            moved[i] = (row[i] + 1 + int(others[i] * (size - 1))) % size if swap else row[i]
     return space.decode(moved)

@@ -135,7 +135,7 @@ class Crossover:
 def partner_share(probabilities: tuple[float, ...]) -> float:
     """The chance that a crossover's partner comes from the prior."""
     p_uniform, p_prior, p_incumbent = probabilities
-    return 1.0 - abs(p_prior - p_incumbent) / (1.0 - p_uniform)
+    return 1.0 - abs(p_prior - p_incumbent) / (1.0 - p_uniform) if p_uniform < 1.0 else 0.0
 
 
 @final

@@ -188,7 +188,8 @@ class Mixture:
         beliefs = tuple(self.beliefs)
         if not beliefs:
             raise SpaceError("A mixture needs at least one belief, got none.")
-        given = (1.0,) * len(beliefs) if self.weights == () else self.weights
+        no_weights = isinstance(self.weights, tuple) and not self.weights
+        given = (1.0,) * len(beliefs) if no_weights else self.weights
         weights = scaled("A mixture's weights", given)
         if len(beliefs) != len(weights):
             raise SpaceError(

@@ -6,6 +6,8 @@ A category is encoded as its index and has no geometry; an ordinal is a position
 from collections.abc import Sequence, Set
 from typing import Any, final
 
+import numpy as np
+
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import check_prior
 from priorband.values import derived, frozen
@@ -15,7 +17,7 @@ def _distinct(choices: Any) -> dict[Any, int]:
     """Each choice's index, after checking that there are some and that no two are equal."""
     wrong = isinstance(choices, str | bytes | Set)
     try:
-        listed = [] if wrong else list(choices)
+        listed = [] if wrong else [_plain(choice) for choice in choices]
     except TypeError:
         wrong = True
     if wrong:
@@ -35,6 +37,11 @@ def _distinct(choices: Any) -> dict[Any, int]:
         if choice != choice:
             raise SpaceError(f"A choice must equal itself, got {choice!r}.")
     return index
+
+
+def _plain(choice: Any) -> Any:
+    """A choice without numpy around it, as a file would give it back."""
+    return choice.item() if isinstance(choice, np.generic) else choice
 
 
 def _index(index: dict[Any, int], value: Any) -> int:

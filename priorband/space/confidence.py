@@ -7,7 +7,7 @@
 | "high"     | 0.125                      | 6                                       |
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from priorband.errors import SpaceError, suggestion
@@ -56,9 +56,10 @@ def _worded(name: str, value: Any, words: Mapping[str, float]) -> float:
 
 def scaled(name: str, weights: Any) -> tuple[float, ...]:
     """Weights as they were given, scaled to sum to one."""
-    if isinstance(weights, str) or not isinstance(weights, Iterable):
-        raise SpaceError(f"{name} must be a list of numbers, got {weights!r}.")
-    values = list(weights)
+    try:
+        values = list(weights)
+    except TypeError:
+        raise SpaceError(f"{name} must be a list of numbers, got {weights!r}.") from None
     if not values:
         raise SpaceError(f"{name} must be at least one number, got none.")
     for value in values:

@@ -96,8 +96,10 @@ class Space:
 
     def encode(self, configs: Iterable[Mapping[str, Any]]) -> Array:
         """One row for each configuration; each is checked to lie in the space."""
-        if isinstance(configs, Mapping):
-            raise ConfigError("`encode` takes several configurations. Put one in a list: [config].")
+        if isinstance(configs, Mapping) or not isinstance(configs, Iterable):
+            raise ConfigError(
+                "Give a list of configurations; put a single one in a list: [config]."
+            )
         rows = [self._row(config) for config in configs]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names))
 
@@ -183,8 +185,11 @@ def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
     kinds = (Float, Integer, Categorical, Ordinal, Constant)
     seen: dict[str, str] = {}
     for name, parameter in parameters.items():
-        if not isinstance(name, str) or not name or not name.isprintable():
-            raise SpaceError(f"A parameter's name must be printable text, got {name!r}.")
+        if not isinstance(name, str) or not name.strip() == name != "" or not name.isprintable():
+            raise SpaceError(
+                f"A parameter's name must be printable text, got {name!r}. "
+                "It must not be empty, nor begin or end with a space."
+            )
         twin = seen.setdefault(plain(name), name)
         if twin != name:
             raise SpaceError(f"The names {twin!r} and {name!r} are the same text in Unicode.")

@@ -63,7 +63,7 @@ def mass(density: Density, low: float, high: float) -> float:
     cuts = {min(max(p + w, low), high) for p in peaks for w in (-0.1, -1e-5, 0.0, 1e-5, 0.1)}
     edges = sorted(cuts | {low, high})
     pieces = zip(edges, edges[1:], strict=False)
-    return sum(quad(lambda x: math.exp(at(density, x)), a, b)[0] for a, b in pieces)
+    return float(sum(quad(lambda x: math.exp(at(density, x)), a, b)[0] for a, b in pieces))
 
 
 @every

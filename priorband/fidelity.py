@@ -5,7 +5,7 @@ from typing import Any, final
 
 from priorband.errors import SingleRungWarning, SpaceError
 from priorband.numeric import real, whole
-from priorband.values import frozen
+from priorband.values import frozen, settle
 
 USUAL_ETA = 3
 
@@ -43,8 +43,7 @@ class Fidelity:
                 "The least fidelity must be above 0: rungs are fractions of the highest."
             )
         kind = int if self.integer else float
-        object.__setattr__(self, "low", kind(self.low))
-        object.__setattr__(self, "high", kind(self.high))
+        settle(self, low=kind(self.low), high=kind(self.high))
         if self.low < self.high:
             warn_single_rung(self, USUAL_ETA, stacklevel=4)
 

@@ -7,6 +7,7 @@ from typing import Literal, final
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
 from priorband.numeric import whole
+from priorband.values import settle
 
 Rule = Literal["floor", "ceil"]
 
@@ -34,7 +35,7 @@ class Ladder:
     def __post_init__(self) -> None:
         if not whole(self.eta) or self.eta < 2:
             raise MethodError(f"`eta` must be a whole number of at least 2, got {self.eta!r}.")
-        object.__setattr__(self, "eta", int(self.eta))
+        settle(self, eta=int(self.eta))
         if self.rule not in ("floor", "ceil"):
             raise MethodError(f"`sizes` must be 'floor' or 'ceil', got {self.rule!r}.")
 

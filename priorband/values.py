@@ -41,6 +41,12 @@ def frozen(cls: type[T]) -> type[T]:
     return made  # type: ignore[no-any-return]  # the same class, with slots
 
 
+def settle(making: object, **fields: Any) -> None:
+    """Set fields of a value that is being made: in its `__post_init__`, and nowhere else."""
+    for name, item in fields.items():
+        object.__setattr__(making, name, item)
+
+
 def field_names(of: object) -> tuple[str, ...]:
     """The fields that a value is made of, in order."""
     names: tuple[str, ...] = type(of).__match_args__  # type: ignore[attr-defined]  # all have them

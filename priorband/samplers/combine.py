@@ -16,7 +16,7 @@ from priorband.samplers.base import (
 )
 from priorband.state import State
 from priorband.streams import Generator, aside
-from priorband.values import derived, frozen
+from priorband.values import derived, frozen, settle
 
 
 @final
@@ -32,7 +32,7 @@ class Fixed:
         known = [chance for chance in chances if chance is not None and chance >= 0]
         if not chances or len(known) < len(chances) or abs(sum(known) - 1.0) > 1e-9:
             raise MethodError(f"Probabilities must be at least 0 and sum to 1, got {given!r}.")
-        object.__setattr__(self, "probabilities", tuple(known))
+        settle(self, probabilities=tuple(known))
 
     def __call__(self, state: State, rung: int) -> Chances:
         del state, rung
@@ -64,8 +64,7 @@ class Mix:
                 f"A mixture needs one probability for each sampler, got {len(self.samplers)} "
                 f"samplers and {fixed!r}."
             )
-        object.__setattr__(self, "samplers", tuple(self.samplers))
-        object.__setattr__(self, "height", 1 + max(map(_height, self.samplers)))
+        settle(self, samplers=tuple(self.samplers), height=1 + max(map(_height, self.samplers)))
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A draw of the chosen part, with the chances it had."""

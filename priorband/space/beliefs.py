@@ -22,7 +22,7 @@ from priorband.space.densities import (
     favouring,
     normalised_steps,
 )
-from priorband.values import frozen
+from priorband.values import frozen, settle
 
 
 class Belief(Protocol):
@@ -62,7 +62,7 @@ class Normal:
     sigma: float | str = "medium"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", sigma_of("sigma", self.sigma))
+        settle(self, sigma=sigma_of("sigma", self.sigma))
 
     def on(self, parameter: Parameter) -> Density:
         """A truncated normal at the centre's position."""
@@ -102,7 +102,7 @@ class Beta:
                     f"`{name}` must be at least 1, got {value!r}: below, the density has no single "
                     "peak. For a belief in both ends use a Mixture."
                 )
-            object.__setattr__(self, name, value)
+            settle(self, **{name: value})
 
     def on(self, parameter: Parameter) -> Density:
         """The beta density over positions."""
@@ -162,7 +162,7 @@ class Histogram:
     weights: Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", scaled("A histogram's weights", self.weights))
+        settle(self, weights=scaled("A histogram's weights", self.weights))
 
     def on(self, parameter: Parameter) -> Density:
         """A density that is constant within each bin."""
@@ -196,8 +196,7 @@ class Mixture:
                 f"A mixture needs one weight for each belief, got {len(beliefs)} beliefs and "
                 f"{len(weights)} weights."
             )
-        object.__setattr__(self, "beliefs", beliefs)
-        object.__setattr__(self, "weights", weights)
+        settle(self, beliefs=beliefs, weights=weights)
 
     def on(self, parameter: Parameter) -> Density:
         """The weighted densities of its beliefs."""

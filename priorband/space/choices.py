@@ -10,7 +10,7 @@ import numpy as np
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import check_prior
-from priorband.values import derived, frozen
+from priorband.values import derived, frozen, settle
 
 
 def _distinct(choices: Any) -> dict[Any, int]:
@@ -69,8 +69,8 @@ class Categorical:
     _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_positions", _distinct(self.choices))
-        object.__setattr__(self, "choices", tuple(self._positions))
+        positions = _distinct(self.choices)
+        settle(self, choices=tuple(positions), _positions=positions)
         check_prior(self)
 
     @property
@@ -107,8 +107,8 @@ class Ordinal:
     _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_positions", _distinct(self.choices))
-        object.__setattr__(self, "choices", tuple(self._positions))
+        positions = _distinct(self.choices)
+        settle(self, choices=tuple(positions), _positions=positions)
         if len(self.choices) < 2:
             raise SpaceError(
                 f"An ordinal needs at least two choices, got {list(self.choices)!r}. "

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.space import incomplete_beta, normal
-from priorband.values import derived, frozen
+from priorband.values import derived, frozen, settle
 
 Array = NDArray[np.float64]
 
@@ -47,8 +47,8 @@ class TruncatedNormal:
     _bounds: tuple[float, float] = derived()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constant", normal.log_constant(self.centre, self.sigma))
-        object.__setattr__(self, "_bounds", normal.bounds(self.centre, self.sigma))
+        constant = normal.log_constant(self.centre, self.sigma)
+        settle(self, constant=constant, _bounds=normal.bounds(self.centre, self.sigma))
 
     @property
     def mode(self) -> float:
@@ -220,7 +220,7 @@ class Choices:
 
     def __post_init__(self) -> None:
         with np.errstate(divide="ignore"):
-            object.__setattr__(self, "_logs", np.log(self.probabilities))
+            settle(self, _logs=np.log(self.probabilities))
 
     @property
     def mode(self) -> float:

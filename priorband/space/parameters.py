@@ -11,7 +11,7 @@ from typing import Any, final
 from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import real
 from priorband.space.beliefs import check_prior
-from priorband.values import derived, frozen
+from priorband.values import derived, frozen, settle
 
 
 def _real(name: str, value: Any) -> float:
@@ -78,13 +78,7 @@ class Float:
         if not 0 < end - start < math.inf:
             size = "narrow" if end == start else "wide"
             raise SpaceError(f"The range from {low!r} to {high!r} is too {size} for a float.")
-        for name, value in (
-            ("low", low),
-            ("high", high),
-            ("_start", start),
-            ("_span", end - start),
-        ):
-            object.__setattr__(self, name, value)
+        settle(self, low=low, high=high, _start=start, _span=end - start)
         check_prior(self)
 
     @property
@@ -146,13 +140,7 @@ class Integer:
         start, end = low - 0.5, high + 0.5
         if self.log:
             start, end = math.log(start), math.log(end)
-        for name, value in (
-            ("low", low),
-            ("high", high),
-            ("_start", start),
-            ("_span", end - start),
-        ):
-            object.__setattr__(self, name, value)
+        settle(self, low=low, high=high, _start=start, _span=end - start)
         check_prior(self)
 
     @property

@@ -6,7 +6,7 @@ that growing costs the same at the hundred-thousandth trial as at the first, and
 answers differently than it did.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, final
 
 from priorband.events import Event, Queued
@@ -179,11 +179,14 @@ class History:
         """The brackets in the order they were started, but for so many of the first."""
         return self._tip().begun[first:]
 
-    def ended_on(self, rung: int) -> list[Observation]:
-        """The plan's trials that have ended on a rung, in any bracket, in the order they ended."""
+    def ended_on(self, rung: int) -> Sequence[Observation]:
+        """The plan's trials that have ended on a rung, in any bracket, in the order they ended.
+
+        Like `succeeded_at` and `members`, this is the log's own: look, and do not keep it.
+        """
         return self._tip().rungs.get(rung, [])
 
-    def succeeded_at(self, fidelity: float) -> list[Observation]:
+    def succeeded_at(self, fidelity: float) -> Sequence[Observation]:
         """Trials that succeeded at a fidelity, also outside the plan, in the order they ended."""
         ended = self._tip().at.get(fidelity)
         return ended[0] if ended else []

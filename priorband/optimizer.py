@@ -10,7 +10,7 @@ from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder, Rule
-from priorband.samplers.base import Chances, Draw, Sampler, check_sampler
+from priorband.samplers.base import Chances, Draw, Sampler, require_sampler
 from priorband.schedulers.base import Promote, Scheduler
 from priorband.space.prior import Prior
 from priorband.space.space import Space
@@ -55,9 +55,9 @@ class Optimizer:
                 f"`scheduler` must have a method `next`, got {self.scheduler!r}. "
                 "Take one such as Hyperband()."
             )
-        check_sampler("sampler", self.sampler)
+        require_sampler("sampler", self.sampler)
         if self.opening is not None:
-            check_sampler("opening", self.opening)
+            require_sampler("opening", self.opening)
         if self.incumbent not in ("lowest", "max_fidelity_first"):
             raise MethodError(
                 f"`incumbent` must be 'lowest' or 'max_fidelity_first', got {self.incumbent!r}."

@@ -1,5 +1,6 @@
 """The state: all that a decision may look at."""
 
+from collections.abc import Sequence
 from typing import Literal, final
 
 from priorband.events import Event
@@ -42,7 +43,7 @@ class State:
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
-    def succeeded_on(self, rung: int) -> list[Observation]:
+    def succeeded_on(self, rung: int) -> Sequence[Observation]:
         """Successes at a rung's fidelity, promoted, opening and imported ones included."""
         return self.history.succeeded_at(self.ladder.fidelities[rung])
 

@@ -31,13 +31,13 @@ class Draw:
     chances: Chances | None = None
 
 
-def check_callable(name: str, part: object) -> None:
+def require_callable(name: str, part: object) -> None:
     """Refuse a class or a word where a function, or an instance that can be called, belongs."""
     if isinstance(part, type) or not callable(part):
         raise MethodError(f"`{name}` must be a function of the state, got {part!r}.")
 
 
-def check_sampler(name: str, part: object) -> None:
+def require_sampler(name: str, part: object) -> None:
     """Refuse what is no sampler, when a method is made of it."""
     if isinstance(part, type) or not hasattr(part, "sample"):
         raise MethodError(

@@ -11,8 +11,8 @@ from priorband.samplers.base import (
     Draw,
     Sampler,
     Weights,
-    check_callable,
-    check_sampler,
+    require_callable,
+    require_sampler,
 )
 from priorband.state import State
 from priorband.streams import Generator, aside
@@ -56,8 +56,8 @@ class Mix:
         if not isinstance(self.samplers, Sequence) or not self.samplers:
             raise MethodError(f"A mixture needs a list of samplers, got {self.samplers!r}.")
         for part in self.samplers:
-            check_sampler("samplers", part)
-        check_callable("weights", self.weights)
+            require_sampler("samplers", part)
+        require_callable("weights", self.weights)
         fixed = self.weights.probabilities if isinstance(self.weights, Fixed) else self.samplers
         if len(fixed) != len(self.samplers):
             raise MethodError(
@@ -93,9 +93,9 @@ class Staged:
     until: Condition
 
     def __post_init__(self) -> None:
-        check_sampler("first", self.first)
-        check_sampler("then", self.then)
-        check_callable("until", self.until)
+        require_sampler("first", self.first)
+        require_sampler("then", self.then)
+        require_callable("until", self.until)
 
     @property
     def height(self) -> int:

@@ -14,7 +14,7 @@ from typing import final
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
 from priorband.errors import MethodError
-from priorband.samplers.base import Sampler, check_callable
+from priorband.samplers.base import Sampler, require_callable
 from priorband.samplers.combine import Mix
 from priorband.samplers.local import Perturb
 from priorband.samplers.scores import Scores, incumbent_share, scores
@@ -149,8 +149,8 @@ class Ensemble:
     incumbent_share: IncumbentShare = Dynamic()
 
     def __post_init__(self) -> None:
-        check_callable("uniform_share", self.uniform_share)
-        check_callable("incumbent_share", self.incumbent_share)
+        require_callable("uniform_share", self.uniform_share)
+        require_callable("incumbent_share", self.incumbent_share)
 
     def __call__(self, state: State, rung: int) -> Shares:
         p_uniform = self.uniform_share(state, rung)

@@ -6,7 +6,7 @@ import numpy as np
 
 from priorband.errors import MethodError
 from priorband.numeric import real
-from priorband.samplers.base import Draw, Weights, check_callable
+from priorband.samplers.base import Draw, Weights, require_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
 from priorband.space.config import Config
@@ -112,7 +112,7 @@ class Crossover:
     weights: Weights
 
     def __post_init__(self) -> None:
-        check_callable("weights", self.weights)
+        require_callable("weights", self.weights)
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """A child that differs from the incumbent, or a uniform draw after 50 tries."""

@@ -63,7 +63,7 @@ def simulate(
     idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high
     runs: list[Run] = []
     while True:
-        while idle and left > 1e-9:
+        while idle and left > 1e-9 * study.fidelity.high:
             try:
                 trial = study.ask()
             except ExhaustedError:

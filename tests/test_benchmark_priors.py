@@ -22,7 +22,7 @@ from priorband import (
     SpaceError,
     benchmark_prior,
 )
-from priorband.benchmarks.priors import prior_centre
+from priorband.benchmarks.priors import perturbed_as_shipped, prior_centre
 from priorband.space.densities import TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker
@@ -195,3 +195,18 @@ def test_a_hartmann_function_of_other_dimensions_is_refused(dimensions: Any) -> 
     with pytest.raises(SpaceError) as caught:
         lib.Hartmann(dimensions)
     assert f"3 or 6 dimensions, got {dimensions!r}." in str(caught.value)
+
+
+@pytest.mark.parametrize(("dimensions", "loss"), [(3, -3.2898530323707105), (6, -1.98069391564061)])
+def test_tv12_the_shipped_perturbation_of_hartmann_is_uniform(dimensions: int, loss: float) -> None:
+    bench = Hartmann(dimensions)
+    prior = benchmark_prior(bench, "near-optimum", 133077, legacy=True)
+    assert bench.evaluate(prior.mode, 100) == pytest.approx(loss, rel=1e-13)
+
+
+def test_tv17_the_shipped_perturbation_shifts_all_numbers_alike_and_keeps_categories() -> None:
+    space = Space({"x": Float(0, 1), "c": Categorical(["a", "b"]), "y": Float(0, 2)})
+    moved = perturbed_as_shipped(space, {"x": 0.5, "c": "b", "y": 1.0}, 133077)
+    assert moved["c"] == "b"
+    assert moved["x"] == pytest.approx(0.5 + 0.0214764472, abs=1e-10)
+    assert moved["y"] == pytest.approx(1.0 + 2 * 0.0214764472, abs=1e-9)

@@ -64,6 +64,7 @@ ONLY_FROM_STUDY_UPWARDS = {
 ALLOWED_ALL_THE_SAME = {"log": {"threading"}}  # a lock: one thread grows what others read
 NOWHERE = {"random", "secrets", "uuid"}
 NOT_BEFORE_THEY_ARE_NEEDED = {"matplotlib", "pandas", "rich", "scipy", "sklearn", "torch"}
+MADE_OF_A_SEED = ("default_rng", "RandomState")
 OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}
 MOST_LINES = 300
 
@@ -193,8 +194,8 @@ def test_no_random_number_comes_from_a_global_generator(module: str) -> None:
             "np.random",
             "numpy.random",
         ):
-            assert node.attr in OF_NUMPY_RANDOM | {"default_rng"}
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("default_rng"):
+            assert node.attr in {*OF_NUMPY_RANDOM, *MADE_OF_A_SEED}
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(MADE_OF_A_SEED):
             assert node.args and ast.unparse(node.args[0]) != "None", "a generator needs a seed"
 
 

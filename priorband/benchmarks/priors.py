@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from priorband.benchmarks.base import Benchmark
+from priorband.benchmarks.hartmann import Hartmann
 from priorband.errors import SpaceError, suggestion
 from priorband.numeric import whole
 from priorband.space import normal
@@ -27,18 +28,22 @@ GENERATION_SEED = 133077
 _DRAWS = {"near-optimum": 50_000, "good": 25, "bad": 50_000}
 
 
-def benchmark_prior(benchmark: Benchmark, quality: str, seed: int = 0) -> Independent:
+def benchmark_prior(
+    benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False
+) -> Independent:
     """A prior of medium confidence around the quality's centre.
+
+    `legacy` perturbs a near-optimum one as the published experiments did, not as the paper says.
 
     >>> from priorband import Hartmann
     >>> round(Hartmann(3).evaluate(benchmark_prior(Hartmann(3), "good").mode, 100), 2)
     -2.55
     """
-    centre = prior_centre(benchmark, quality, seed)
+    centre = prior_centre(benchmark, quality, seed, legacy)
     return prior(benchmark.space, {name: centre[name] for name in benchmark.space.names})
 
 
-def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0) -> Config:
+def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False) -> Config:
     """The configuration that a prior of this quality believes best."""
     for name in ("space", "fidelity", "evaluate"):
         if not hasattr(benchmark, name):
@@ -52,7 +57,8 @@ def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0) -> Config:
         return published or searched_centre(benchmark, quality)
     best = benchmark.optimum
     centre = best[0] if best is not None else searched_centre(benchmark, quality)
-    return perturbed(benchmark.space, centre, seed)
+    move = perturbed_as_shipped if legacy else perturbed
+    return move(benchmark.space, centre, seed)
 
 
 def searched_centre(benchmark: Benchmark, quality: str, seed: int = GENERATION_SEED) -> Config:
@@ -79,3 +85,18 @@ def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float =
             swap = swaps[i] < 0.25 and size > 1
             moved[i] = (row[i] + 1 + int(others[i] * (size - 1))) % size if swap else row[i]
     return space.decode(moved)
+
+
+def perturbed_as_shipped(space: Space, config: Mapping[str, Any], seed: int) -> Config:
+    """A configuration moved as the published experiments moved it.
+
+    On Hartmann functions by uniform noise of up to 0.25 a dimension. Elsewhere all numbers by one
+    normal draw of 0.25 squared, which the paper meant to be a draw of 0.25 each, and no category.
+    """
+    [row] = space.encode([config])
+    if space in (Hartmann(3).space, Hartmann(6).space):
+        shifts = 0.25 * np.random.default_rng(seed).uniform(-1.0, 1.0, len(row))
+    else:
+        shifts = np.full(len(row), 0.25**2 * np.random.RandomState(seed).normal())
+    kept = [size is not None for size in space.sizes]
+    return space.decode(np.where(kept, row, np.clip(row + shifts, 0.0, 1.0)))

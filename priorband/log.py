@@ -48,27 +48,35 @@ class Log:
     def __init__(self) -> None:
         self.lock = RLock()
         self.events: list[Event] = []
+        self.cache: dict[Any, Any] = {}
+
+        # What was asked, by trial id: the trial, how it ended, the first with its configuration.
         self.trials: list[Trial] = []
         self.outcomes: list[Observation | None] = []
+        self.same: list[int] = []
+        self.firsts: dict[tuple[Any, ...], int] = {}
         self.running: dict[int, Trial] = {}
-        self.ended: list[Observation] = []
         self.queue: deque[Queued] = deque()
+        self.drawn = 0
+
+        # The plan: members by slot, brackets and their base rungs, promotions by trial and by rung.
         self.slots: dict[tuple[int, int], Members] = {}
         self.bases: dict[int, int] = {}
         self.begun: list[int] = []
-        self.rungs: dict[int, list[Observation]] = {}
-        self.at: dict[float, tuple[list[Observation], Observation]] = {}
         self.promoted: set[int] = set()
         self.risen: dict[int, int] = {}
-        self.firsts: dict[tuple[Any, ...], int] = {}
-        self.same: list[int] = []
+
+        # What was told: all, by rung of the plan, successes and the best of them by fidelity.
+        self.ended: list[Observation] = []
+        self.rungs: dict[int, list[Observation]] = {}
+        self.at: dict[float, tuple[list[Observation], Observation]] = {}
+        self.best: Observation | None = None
+        self.finished = 0
+        self.spent = self.resources = 0.0
+
+        # Each configuration at its highest fidelity, and a heap of those that succeeded there.
         self.standing: dict[int, Observation] = {}
         self.contenders: list[tuple[float, int, int]] = []
-        self.best: Observation | None = None
-        self.reach: dict[int, float] = {}
-        self.finished = self.drawn = 0
-        self.spent = self.resources = 0.0
-        self.cache: dict[Any, Any] = {}
 
     def apply(self, event: Event) -> None:
         """Append an event."""
@@ -129,19 +137,11 @@ class Log:
         if slot is not None:
             self.slots[slot].add(ended)
             self.rungs.setdefault(slot.rung, []).append(ended)
-        self._pay(trial)
+        if trial.origin != IMPORTED:
+            self.spent += self.cost(trial)
         self._stand(ended)
         if not ended.failed:
             self._succeed(ended)
-
-    def _pay(self, trial: Trial) -> None:
-        if trial.origin != IMPORTED:
-            self.spent += self.cost(trial)
-        first = self.same[trial.id]
-        reach = self.reach.get(first, 0.0)
-        if trial.fidelity > reach:
-            self.resources += trial.fidelity - reach
-            self.reach[first] = trial.fidelity
 
     def _succeed(self, ended: Observation) -> None:
         trial = ended.trial
@@ -157,8 +157,10 @@ class Log:
         """A configuration stands where it was trained furthest; after a failure there, nowhere."""
         first = self.same[ended.trial.id]
         known = self.standing.get(first)
-        here = (ended.fidelity, known.ranking) if known else ()
-        if known is None or here > (known.fidelity, ended.ranking):  # further up, or better there
+        reach = known.fidelity if known else 0.0
+        self.resources += max(ended.fidelity - reach, 0.0)
+        better = known is None or ended.ranking < known.ranking
+        if ended.fidelity > reach or (ended.fidelity == reach and better):
             self.standing[first] = ended
             if not ended.failed:
                 heappush(self.contenders, (*ended.ranking, ended.trial.id))

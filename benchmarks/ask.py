@@ -38,11 +38,11 @@ def mixed_space(parameters: int) -> pb.Space:
 
 
 def reference(space: pb.Space, rounds: int = 2_000) -> float:
-    """R: seconds to draw one uniform row and decode it."""
+    """R: seconds to draw one uniform row and decode it, without the checks that `decode` makes."""
     rng = np.random.default_rng(0)
     start = time.process_time()
     for _ in range(rounds):
-        space.decode(space.uniform(1, rng)[0])
+        space.config(space.uniform(1, rng)[0].tolist())
     return (time.process_time() - start) / rounds
 
 
@@ -143,12 +143,14 @@ def report(largest: int, emit: Callable[[str], None] = print) -> bool:
                 f"{parameters:10d} {size:8d} {ask:10.2f} {median:12.2f} {tell:11.2f}   "
                 f"{'; tell '.join(marks) if len(marks) > 1 else 'tell ' + marks[0]}"
             )
-        growth = asks[max(asks)] / asks[1_000]
-        met &= growth <= GOALS["growth"]
-        emit(
-            f"{'':10s} ask grows {growth:.2f}x from 1,000 to {max(asks):,} trials, "
-            f"{verdict(growth, GOALS['growth'])}; R = {reference(space) * 1e6:.1f} us here"
-        )
+        emit(f"{'':10s} R = {reference(space) * 1e6:.1f} us here")
+        if max(asks) > 1_000:
+            growth = asks[max(asks)] / asks[1_000]
+            met &= growth <= GOALS["growth"]
+            emit(
+                f"{'':10s} ask grows {growth:.2f}x from 1,000 to {max(asks):,} trials, "
+                f"{verdict(growth, GOALS['growth'])}"
+            )
     ratio = import_ratio()
     megabytes = peak_megabytes(10_000)
     met &= ratio <= GOALS["import"] and megabytes <= GOALS["memory"]

@@ -1,5 +1,6 @@
 """Synchronous brackets as the history shows them: how far each is, and whom it promotes next."""
 
+from bisect import insort
 from enum import Enum
 from typing import NamedTuple, final
 
@@ -45,36 +46,50 @@ def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) 
 
 
 @final
-class _Open:
-    """Which brackets are not over. A bracket that is over stays so, hence this only moves on."""
+class _Watch:
+    """Which brackets to look at: those in which something happened since they had to wait.
 
-    __slots__ = ("brackets", "known", "ladder")
+    One that waits for a trial which never ends is not looked at again, however many there are.
+    """
+
+    __slots__ = ("awake", "ladder", "over", "seen")
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.brackets: list[tuple[int, int]] = []
-        self.known = 0
+        self.awake: list[int] = []
+        self.over: set[int] = set()
+        self.seen = 0
 
 
 def open_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
-    """The brackets that have begun and are not over, oldest first, and what each can do."""
+    """The brackets that have somebody to promote or room for more, oldest first."""
     history, sizes = state.history, state.ladder.brackets
-    found: _Open | None = history.cache.get("open")
-    if found is None or found.ladder is not state.ladder:
-        found = history.cache["open"] = _Open(state.ladder)
-    for bracket in history.started(found.known):
-        found.brackets.append((bracket, history.base(bracket)))
-        found.known += 1
+    watch = _watch(state)
     standings: list[tuple[int, Winner | Rest]] = []
-    for bracket, base in tuple(found.brackets):
+    for bracket in tuple(watch.awake):
+        base = history.base(bracket)
         now = standing(history, bracket, base, sizes[base])
+        if now in (Rest.BLOCKED, Rest.OVER):
+            watch.awake.remove(bracket)
         if now is Rest.OVER:
-            found.brackets.remove((bracket, base))
-        else:
+            watch.over.add(bracket)
+        elif now is not Rest.BLOCKED:
             standings.append((bracket, now))
     return standings
 
 
+def _watch(state: State) -> _Watch:
+    watch: _Watch | None = state.history.cache.get("brackets")
+    if watch is None or watch.ladder is not state.ladder:
+        watch = state.history.cache["brackets"] = _Watch(state.ladder)
+    for bracket in state.history.stirred(watch.seen):
+        watch.seen += 1
+        if bracket not in watch.awake:
+            insort(watch.awake, bracket)
+    return watch
+
+
 def brackets_over(state: State) -> int:
-    """How many brackets have run to their end."""
-    return state.history.brackets - len(open_brackets(state))
+    """How many brackets have run to their end, in a plan of synchronous ones."""
+    open_brackets(state)
+    return len(_watch(state).over)

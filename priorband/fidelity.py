@@ -44,8 +44,7 @@ class Fidelity:
             )
         kind = int if self.integer else float
         settle(self, low=kind(self.low), high=kind(self.high))
-        if self.low < self.high:
-            warn_single_rung(self, USUAL_ETA, stacklevel=4)
+        warn_single_rung(self, USUAL_ETA, stacklevel=4)
 
     @property
     def integer(self) -> bool:

@@ -143,8 +143,8 @@ class History:
 
     @property
     def resources(self) -> float:
-        """The highest fidelity of each configuration that has ended, imported ones too, in sum."""
-        return self._tip().resources
+        """Fidelity units behind the evidence: those spent, and what imported results add."""
+        return self._tip().spent + self._tip().imported
 
     def cost(self, trial: Trial) -> float:
         """What a trial pays, in fidelity units: its fidelity, less its parent's."""
@@ -175,9 +175,9 @@ class History:
         """The rung on which a bracket began."""
         return self._tip().bases[bracket]
 
-    def started(self, first: int) -> list[int]:
-        """The brackets in the order they were started, but for so many of the first."""
-        return self._tip().begun[first:]
+    def stirred(self, first: int) -> Sequence[int]:
+        """The bracket of each trial asked or told, in order, but for so many of the first."""
+        return self._tip().stirred[first:]
 
     def ended_on(self, rung: int) -> Sequence[Observation]:
         """The plan's trials that have ended on a rung, in any bracket, in the order they ended.

@@ -42,8 +42,9 @@ class Ladder:
     @cached_property
     def top(self) -> int:
         """The index of the highest rung: the paper's s_max, without a floating logarithm."""
-        high, reach, top = self.fidelity.high * (1 + 1e-12), self.fidelity.low * self.eta, 0
-        while reach <= high:
+        slack = 1 if self.fidelity.integer else 1 + 1e-12
+        reach, top = self.fidelity.low * self.eta, 0
+        while reach / slack <= self.fidelity.high:
             reach, top = reach * self.eta, top + 1
         return top
 

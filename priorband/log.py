@@ -59,10 +59,10 @@ class Log:
         self.queue: deque[Queued] = deque()
         self.drawn = 0
 
-        # The plan: members by slot, brackets and their base rungs, promotions by trial and by rung.
+        # The plan: members by slot, base rungs by bracket, the bracket of each event, promotions.
         self.slots: dict[tuple[int, int], Members] = {}
         self.bases: dict[int, int] = {}
-        self.begun: list[int] = []
+        self.stirred: list[int] = []
         self.promoted: set[int] = set()
         self.risen: dict[int, int] = {}
 
@@ -72,7 +72,8 @@ class Log:
         self.at: dict[float, tuple[list[Observation], Observation]] = {}
         self.best: Observation | None = None
         self.finished = 0
-        self.spent = self.resources = 0.0
+        self.spent = self.imported = 0.0
+        self.credits: dict[int, tuple[float, float]] = {}
 
         # Each configuration at its highest fidelity, and a heap of those that succeeded there.
         self.standing: dict[int, Observation] = {}
@@ -100,6 +101,9 @@ class Log:
     def _ask(self, trial: Trial) -> None:
         if trial.id != len(self.trials):
             raise RuntimeError(f"Trial {trial.id} was asked when {len(self.trials)} was next.")
+        wished = trial.origin == QUEUED and trial.parent is None
+        if wished and not self.queue:
+            raise RuntimeError(f"Trial {trial.id} was queued by nobody.")
         self.trials.append(trial)
         self.outcomes.append(None)
         self.running[trial.id] = trial
@@ -108,7 +112,7 @@ class Log:
             self.same.append(self.same[trial.parent])
         else:
             self.same.append(self.firsts.setdefault(tuple(trial.config.values()), trial.id))
-            if trial.origin == QUEUED:
+            if wished:
                 self.queue.popleft()
             elif trial.origin != IMPORTED:
                 self.drawn += 1
@@ -116,9 +120,8 @@ class Log:
             self._place(trial.slot)
 
     def _place(self, slot: Slot) -> None:
-        if slot.bracket not in self.bases:
-            self.bases[slot.bracket] = slot.rung
-            self.begun.append(slot.bracket)
+        self.stirred.append(slot.bracket)
+        self.bases.setdefault(slot.bracket, slot.rung)
         members = self.slots.get(slot)
         if members is None:
             members = self.slots[slot] = Members()
@@ -135,13 +138,30 @@ class Log:
         self.ended.append(ended)
         slot = trial.slot
         if slot is not None:
+            self.stirred.append(slot.bracket)
             self.slots[slot].add(ended)
             self.rungs.setdefault(slot.rung, []).append(ended)
+        known = self.standing.get(self.same[trial.id])
         if trial.origin != IMPORTED:
             self.spent += self.cost(trial)
-        self._stand(ended)
+        self._credit(trial, known.fidelity if known else 0.0)
+        self._stand(ended, known)
         if not ended.failed:
             self._succeed(ended)
+
+    def _credit(self, trial: Trial, reached: float) -> None:
+        """Count what imported results of a configuration add to how far our own trials took it."""
+        first = self.same[trial.id]
+        if trial.origin == IMPORTED:
+            own, imported = self.credits.get(first, (reached, 0.0))
+            after = own, max(imported, trial.fidelity)
+        elif first in self.credits:
+            own, imported = self.credits[first]
+            after = max(own, trial.fidelity), imported
+        else:
+            return
+        self.imported += max(after[1] - after[0], 0.0) - max(imported - own, 0.0)
+        self.credits[first] = after
 
     def _succeed(self, ended: Observation) -> None:
         trial = ended.trial
@@ -153,15 +173,11 @@ class Log:
         if self.best is None or ended.loss < self.best.loss:
             self.best = ended
 
-    def _stand(self, ended: Observation) -> None:
+    def _stand(self, ended: Observation, known: Observation | None) -> None:
         """A configuration stands where it was trained furthest; after a failure there, nowhere."""
-        first = self.same[ended.trial.id]
-        known = self.standing.get(first)
-        reach = known.fidelity if known else 0.0
-        self.resources += max(ended.fidelity - reach, 0.0)
-        better = known is None or ended.ranking < known.ranking
-        if ended.fidelity > reach or (ended.fidelity == reach and better):
-            self.standing[first] = ended
+        here = (ended.fidelity, known.ranking) if known else ()
+        if known is None or here > (known.fidelity, ended.ranking):  # further up, or better there
+            self.standing[self.same[ended.trial.id]] = ended
             if not ended.failed:
                 heappush(self.contenders, (*ended.ranking, ended.trial.id))
 

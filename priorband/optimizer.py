@@ -16,7 +16,7 @@ from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import Regard, State
 from priorband.streams import generator
-from priorband.trial import QUEUED, Slot, Trial
+from priorband.trial import IMPORTED, QUEUED, Slot, Trial
 from priorband.values import frozen
 
 
@@ -62,7 +62,7 @@ class Optimizer:
             raise MethodError(
                 f"`incumbent` must be 'lowest' or 'max_fidelity_first', got {self.incumbent!r}."
             )
-        Ladder(Fidelity("any", 1, 1), self.eta, self.sizes)  # refuses a wrong eta or rule at once
+        Ladder(Fidelity("any", 1, 9), self.eta, self.sizes)  # refuses a wrong eta or rule at once
 
     def start(self, space: Space, prior: Prior, fidelity: Fidelity) -> State:
         """The state before anything has happened."""
@@ -93,6 +93,8 @@ class Optimizer:
             draw = Draw(queued.config, QUEUED)
         else:
             draw = self.sampler.sample(state, step.slot.rung, generator(seed, number, "sampler"))
+            if draw.origin in (QUEUED, IMPORTED):
+                raise MethodError(f"The origin {draw.origin!r} is kept for what people give.")
         return Decision(_new(number, draw, fidelity, step.slot), draw.chances)
 
 

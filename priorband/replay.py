@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import final
 
+from priorband.errors import TrialError
 from priorband.events import Asked, Event
 from priorband.optimizer import Optimizer
 from priorband.samplers.base import Chances
@@ -35,6 +36,8 @@ class Replay:
     steps: Mapping[int, Step]
 
     def __getitem__(self, number: int) -> Step:
+        if number not in self.steps:
+            raise TrialError(f"Trial {number} was not decided here: it is unknown, or imported.")
         return self.steps[number]
 
     @property

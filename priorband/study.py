@@ -55,15 +55,8 @@ class Study:
         self.prior = _prior(prior, space, fidelity)
         self._state = self.optimizer.start(space, self.prior, self.fidelity)
         self._lock = RLock()
-        if fidelity is None and not isinstance(self.optimizer.scheduler, FullFidelity):
-            warnings.warn(
-                "No fidelity was given, so every trial is a full training. Give one, such as "
-                "Fidelity('epochs', 1, 81), or take a method without, such as 'random+prior'.",
-                SingleRungWarning,
-                stacklevel=2,
-            )
-        elif self.optimizer.eta != USUAL_ETA and self.fidelity.low < self.fidelity.high:
-            warn_single_rung(self.fidelity, self.optimizer.eta)
+        if not isinstance(self.optimizer.scheduler, FullFidelity):
+            _warn_of_one_rung(fidelity, self.optimizer.eta)
 
     def __repr__(self) -> str:
         ended = len(self.state.history.observations)
@@ -179,6 +172,19 @@ def _space(space: Space) -> Space:
     return space
 
 
+def _warn_of_one_rung(fidelity: Fidelity | None, eta: int) -> None:
+    """For methods that live on several; what the fidelity itself has warned of is not repeated."""
+    if fidelity is None:
+        warnings.warn(
+            "No fidelity was given, so every trial is a full training. Give one, such as "
+            "Fidelity('epochs', 1, 81), or take a method without, such as 'random+prior'.",
+            SingleRungWarning,
+            stacklevel=3,
+        )
+    elif eta != USUAL_ETA:
+        warn_single_rung(fidelity, eta, stacklevel=4)
+
+
 def _seed(seed: int) -> int:
     if not whole(seed):
         raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
@@ -187,7 +193,9 @@ def _seed(seed: int) -> int:
 
 def _fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
     if fidelity is None:
-        return Fidelity("fidelity", 1, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SingleRungWarning)
+            return Fidelity("fidelity", 1, 1)
     if not isinstance(fidelity, Fidelity):
         raise SpaceError(f"`fidelity` must be a Fidelity, got {fidelity!r}.")
     if plain(fidelity.name) in map(plain, space.parameters):
@@ -226,7 +234,10 @@ def _number(loss: Any) -> float:
     """A loss as a float: numbers of Python, numpy and torch, but nothing that merely converts."""
     if type(loss) is float:
         return loss
-    kind = getattr(getattr(loss, "dtype", None), "kind", "f")
+    dtype = getattr(loss, "dtype", float)
+    kind = getattr(dtype, "kind", "f")
+    if "bool" in str(dtype) or "complex" in str(dtype):  # torch's have no kind
+        kind = "b"
     scalar = getattr(loss, "shape", ()) == () and kind in "fiu" and loss is not np.ma.masked
     if scalar and not hasattr(loss, "__float__") and hasattr(loss, "item"):
         loss = loss.item()
@@ -239,3 +250,5 @@ def _number(loss: Any) -> float:
         return float(loss)
     except OverflowError:
         return math.inf
+    except (TypeError, ValueError):
+        raise LossError(f"A loss must be one real number, got {loss!r}.") from None

@@ -17,6 +17,7 @@ import numpy as np
 
 from priorband.errors import SpaceError, suggestion
 from priorband.fidelity import Fidelity
+from priorband.numeric import whole
 from priorband.space import normal
 from priorband.space.config import Config
 from priorband.space.densities import Array
@@ -88,6 +89,8 @@ class Hartmann:
     def __post_init__(self) -> None:
         if self.dimensions not in (3, 6):
             raise SpaceError(f"A Hartmann function has 3 or 6 dimensions, got {self.dimensions!r}.")
+        if not whole(self.seed) or abs(self.seed) >= 2**63:
+            raise SpaceError(f"`seed` must be a whole number of 64 bits, got {self.seed!r}.")
         if self.correlation not in CORRELATIONS:
             raise SpaceError(
                 f"Unknown correlation {self.correlation!r}. "

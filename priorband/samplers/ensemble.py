@@ -103,8 +103,9 @@ class Constant:
 class Decay:
     """The prior fades with time, whatever the evidence.
 
-    By "brackets", p_incumbent = 2**t p_prior after t brackets, as the paper says. By "resources",
-    the prior's share is 2**-j after j times eta full trainings, as the paper's code did.
+    By "brackets", p_incumbent = 2**t p_prior after t brackets, as the paper says; it counts those
+    of successive halving and Hyperband. By "resources", the prior's share is 2**-j after j times
+    eta full trainings, as the paper's code did, under any scheduler.
     """
 
     by: str = "brackets"

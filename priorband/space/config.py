@@ -24,5 +24,8 @@ class Config(dict[str, Any]):
     __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none because it can change
+        return hash(frozenset(self.items()))
+
     def __reduce__(self) -> tuple[type["Config"], tuple[dict[str, Any]]]:
         return Config, (dict(self),)

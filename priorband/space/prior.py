@@ -108,7 +108,10 @@ class _Normals:
 
     def logpdf(self, rows: Array) -> Array:
         z = (rows[:, self.columns] - self.centres) / self.sigmas
-        return np.asarray(-0.5 * (z * z).sum(axis=1) - self.constant, dtype=np.float64)
+        if not len(self.columns):
+            return np.zeros(len(rows))
+        squares = np.cumsum(z * z, axis=1)[:, -1]  # in order: a row's sum rounds alike in any batch
+        return np.asarray(-0.5 * squares - self.constant, dtype=np.float64)
 
 
 def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") -> Independent:
@@ -119,15 +122,7 @@ def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") 
     >>> prior(space, {"lr": 1e-3}, confidence="high").mode
     {'lr': 0.001, 'act': 'relu'}
     """
-    if not isinstance(space, Space):
-        raise SpaceError(f"`space` must be a Space, got {space!r}.")
-    if not isinstance(beliefs, Mapping):
-        raise SpaceError(f"A prior is made of beliefs by name, got {beliefs!r}.")
-    for name in beliefs:
-        if isinstance(space.parameters.get(name), Constant):
-            raise SpaceError(f"`{name}` is a constant and takes no prior. Drop it from the prior.")
-        if name not in space.parameters:
-            raise SpaceError(f"A prior for unknown `{name}`. {suggestion(name, space.names)}")
+    _check_beliefs(space, beliefs, confidence)
     densities, mode = [], {}
     for name, parameter in space.searched.items():
         stated = belief(beliefs.get(name), confidence)
@@ -138,6 +133,23 @@ def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") 
         densities.append(density)
         mode[name] = _mode(parameter, stated, density)
     return Independent(space, densities, space.complete(mode))
+
+
+def _check_beliefs(space: Space, beliefs: Mapping[str, Any], confidence: Any) -> None:
+    if not isinstance(space, Space):
+        raise SpaceError(f"`space` must be a Space, got {space!r}.")
+    if not isinstance(confidence, str):
+        raise SpaceError(
+            f"The confidence of a whole prior must be a word, got {confidence!r}: a number means a "
+            "width here and a weight there. Give it parameter by parameter, as Normal or Weights."
+        )
+    if not isinstance(beliefs, Mapping):
+        raise SpaceError(f"A prior is made of beliefs by name, got {beliefs!r}.")
+    for name in beliefs:
+        if isinstance(space.parameters.get(name), Constant):
+            raise SpaceError(f"`{name}` is a constant and takes no prior. Drop it from the prior.")
+        if name not in space.parameters:
+            raise SpaceError(f"A prior for unknown `{name}`. {suggestion(name, space.names)}")
 
 
 def _mode(parameter: Parameter, stated: Belief, density: Density) -> Any:

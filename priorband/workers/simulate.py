@@ -59,11 +59,12 @@ def simulate(
         raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if (real(budget) or 0) <= 0:
         raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
-    busy: list[tuple[float, int, int, float, Trial]] = []
+    instant = 1e-9 * study.fidelity.high  # what ends within it ends together
+    busy: list[tuple[int, int, _Job]] = []
     idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high
     runs: list[Run] = []
     while True:
-        while idle and left > 1e-9 * study.fidelity.high:
+        while idle and left > instant:
             try:
                 trial = study.ask()
             except ExhaustedError:
@@ -71,12 +72,26 @@ def simulate(
                 break
             cost = study.state.history.cost(trial) if continued else trial.fidelity
             left -= cost
-            heappush(busy, (now + cost, trial.id, idle.pop(0), now, trial))
+            job = _Job(trial, idle.pop(0), now, cost)
+            heappush(busy, (round((now + cost) / instant), trial.id, job))
         if not busy:
             return runs
-        now, _, worker, start, trial = heappop(busy)
-        runs.append(Run(_evaluated(study, evaluate, trial), worker, start, now, now - start))
-        idle.append(worker)
+        _, _, job = heappop(busy)
+        now = job.start + job.cost
+        outcome = _evaluated(study, evaluate, job.trial)
+        runs.append(Run(outcome, job.worker, job.start, now, job.cost))
+        idle.append(job.worker)
+
+
+@final
+@frozen
+class _Job:
+    """A trial under way."""
+
+    trial: Trial
+    worker: int
+    start: float
+    cost: float
 
 
 def _evaluated(study: Study, evaluate: Callable[..., float], trial: Trial) -> Observation:

@@ -42,9 +42,9 @@ class Ladder:
     @cached_property
     def top(self) -> int:
         """The index of the highest rung: the paper's s_max, without a floating logarithm."""
-        slack = 1 if self.fidelity.integer else 1 + 1e-12
+        integer, high = self.fidelity.integer, self.fidelity.high
         reach, top = self.fidelity.low * self.eta, 0
-        while reach / slack <= self.fidelity.high:
+        while (reach if integer else reach / (1 + 1e-12)) <= high:
             reach, top = reach * self.eta, top + 1
         return top
 

@@ -239,7 +239,7 @@ def _number(loss: Any) -> float:
     if "bool" in str(dtype) or "complex" in str(dtype):  # torch's have no kind
         kind = "b"
     scalar = getattr(loss, "shape", ()) == () and kind in "fiu" and loss is not np.ma.masked
-    if scalar and not hasattr(loss, "__float__") and hasattr(loss, "item"):
+    if scalar and hasattr(loss, "item"):  # float() of a tensor that has a gradient warns
         loss = loss.item()
     odd = isinstance(loss, bool | str | complex | type)  # some of which convert to a float
     if odd or not scalar or not hasattr(loss, "__float__"):

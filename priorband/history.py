@@ -58,7 +58,8 @@ class History:
 
     def __len__(self) -> int:
         """The number of trials: the id of the next."""
-        return self._read(lambda log: len(log.trials))
+        with self._log.lock:
+            return len(self._tip().trials)
 
     def __repr__(self) -> str:
         return f"History({len(self)} trials, {len(self.running)} running)"
@@ -134,7 +135,8 @@ class History:
         A lucky low-fidelity loss does not survive a worse one further up. A configuration that is
         being promoted keeps its last finished loss.
         """
-        return self._read(Log.incumbent)
+        with self._log.lock:
+            return self._tip().incumbent()
 
     @property
     def spent(self) -> float:

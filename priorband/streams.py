@@ -8,7 +8,7 @@ the one method whose bits numpy has never changed.
 import sys
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:  # numpy loads its generators when they are first used, and so do we
     Generator = Any
 
-__all__ = ["Generator", "Stream", "aside", "generator"]
+__all__ = ["Dice", "Generator", "Random", "Stream", "aside", "generator"]
 
 
 @final
@@ -48,6 +48,31 @@ class Stream:
         return words if sys.byteorder == "little" else words.byteswap()
 
 
+class Random(Protocol):
+    """A source of uniform numbers, such as a numpy Generator."""
+
+    def random(self) -> float:
+        """The next number in [0, 1)."""
+
+
+@final
+class Dice:
+    """Uniform numbers at a path, a hash each: for those who draw few, or none at all.
+
+    >>> 0 <= Dice(0, 17, "scheduler").random() < 1
+    True
+    """
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, seed: int, trial: int, part: str) -> None:
+        self._stream = Stream(f"{seed}/{trial}/{part}")
+
+    def random(self) -> float:
+        """The next number in [0, 1)."""
+        return _uniform(self._stream.child(""))
+
+
 @cache
 def _numpy_random() -> Any:
     """numpy's random module, told that a Stream is a seed sequence."""
@@ -73,5 +98,9 @@ def aside(rng: Generator, label: str) -> float:
     """A uniform number that leaves a generator's own draws, and other labels' numbers, alone."""
     sequence: Any = rng.bit_generator.seed_seq
     below = sequence.child(label) if isinstance(sequence, Stream) else sequence.spawn(1)[0]
-    [word] = below.generate_state(1, np.uint64).tolist()
+    return _uniform(below)
+
+
+def _uniform(stream: Any) -> float:
+    [word] = stream.generate_state(1, np.uint64).tolist()
     return float(word >> 11) * 2.0**-53

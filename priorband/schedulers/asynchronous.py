@@ -9,7 +9,7 @@ from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.schedulers.base import Promote, Sample
 from priorband.state import State
-from priorband.streams import Generator
+from priorband.streams import Random
 from priorband.trial import Slot
 from priorband.values import frozen
 
@@ -36,7 +36,7 @@ class ASHA:
     def __post_init__(self) -> None:
         _check(self.promotion)
 
-    def next(self, state: State, rng: Generator) -> Sample | Promote:
+    def next(self, state: State, rng: Random) -> Sample | Promote:
         """The highest promotion there is, else a sample on the lowest rung."""
         del rng
         return _next(state, 0, self.promotion)
@@ -52,7 +52,7 @@ class AsyncHyperband:
     def __post_init__(self) -> None:
         _check(self.promotion)
 
-    def next(self, state: State, rng: Generator) -> Sample | Promote:
+    def next(self, state: State, rng: Random) -> Sample | Promote:
         """The highest promotion at or above the drawn rung, else a sample on it."""
         u = rng.random()
         shares = bracket_shares(state.ladder)

@@ -9,7 +9,7 @@ from typing import final
 from priorband.brackets import Rest, Winner, open_brackets
 from priorband.schedulers.base import Promote, Sample
 from priorband.state import State
-from priorband.streams import Generator
+from priorband.streams import Random
 from priorband.trial import Slot
 from priorband.values import frozen
 
@@ -19,7 +19,7 @@ from priorband.values import frozen
 class SuccessiveHalving:
     """The most aggressive bracket, again and again."""
 
-    def next(self, state: State, rng: Generator) -> Sample | Promote:
+    def next(self, state: State, rng: Random) -> Sample | Promote:
         """The oldest promotion there is, else a sample into the newest bracket."""
         del rng
         return _next(state, new_base=0)
@@ -30,7 +30,7 @@ class SuccessiveHalving:
 class Hyperband:
     """Brackets in turn, from the most aggressive to full trainings only."""
 
-    def next(self, state: State, rng: Generator) -> Sample | Promote:
+    def next(self, state: State, rng: Random) -> Sample | Promote:
         """The oldest promotion there is, else a sample into the newest bracket."""
         del rng
         return _next(state, new_base=state.history.brackets % (state.ladder.top + 1))

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 import pytest
-from numpy.random import Generator
 
 from priorband import (
     ASHA,
@@ -25,6 +24,7 @@ from priorband import (
     optimizer,
 )
 from priorband.schedulers.base import Scheduler
+from priorband.streams import Random
 from priorband.testing import check_scheduler, example_space, play
 
 SYNCHRONOUS: tuple[Scheduler, ...] = (SuccessiveHalving(), Hyperband())
@@ -137,7 +137,7 @@ class _Faulty:
     fault: str
     asked: int = 0
 
-    def next(self, state: State, rng: Generator) -> Sample | Promote:
+    def next(self, state: State, rng: Random) -> Sample | Promote:
         self.asked += 1
         chosen = self._promoted(state)
         if chosen is not None:

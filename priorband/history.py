@@ -188,6 +188,10 @@ class History:
         """
         return self._tip().rungs.get(rung, [])
 
+    def told(self, first: int) -> Sequence[Observation]:
+        """The observations in the order they were told, but for so many of the first."""
+        return self._tip().ended[first:]
+
     def succeeded_at(self, fidelity: float) -> Sequence[Observation]:
         """Trials that succeeded at a fidelity, also outside the plan, in the order they ended."""
         ended = self._tip().at.get(fidelity)

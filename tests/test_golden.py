@@ -1,7 +1,7 @@
 """Decisions that must not change: a study that was begun with one release goes on with the next.
 
 Values are rounded to nine digits before hashing, so that another platform's logarithms may differ.
-Change a hash only together with a line in the changelog that says that old studies differ on replay.
+Change a hash only together with a line in the changelog that says what old studies will meet.
 """
 
 import json

@@ -158,7 +158,7 @@ class Hypersphere:
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
         centre = state.row(incumbent.trial)
-        radius = max(self._reach(state, centre), self.least)
+        radius = max(_reach(state, incumbent.trial.root, centre), self.least)
         while radius < len(centre) + 1.0:  # farther apart than any two configurations
             rows = state.space.uniform(1000, rng)
             inside = np.flatnonzero(distances(state, rows, centre) < radius)
@@ -168,10 +168,19 @@ class Hypersphere:
             radius *= self.growth
         return FromUniform().sample(state, rung, rng)
 
-    def _reach(self, state: State, centre: Array) -> float:
-        rows = np.array([state.row(ended.trial) for ended in state.history.observations])
-        away = distances(state, rows, centre)
-        return float(min(away[away > 0], default=0.0))
+
+def _reach(state: State, root: int, centre: Array) -> float:
+    """How far the nearest other configuration lies; kept while the incumbent is the same."""
+    cache = state.history.cache
+    known, space, seen, nearest = cache.get("reach", (None, None, 0, np.inf))
+    if known != root or space is not state.space:
+        seen, nearest = 0, np.inf
+    fresh = state.history.told(seen)
+    if fresh:
+        away = distances(state, np.array([state.row(ended.trial) for ended in fresh]), centre)
+        nearest = min(nearest, float(min(away[away > 0], default=np.inf)))
+        cache["reach"] = root, state.space, seen + len(fresh), nearest
+    return 0.0 if np.isinf(nearest) else float(nearest)
 
 
 def distances(state: State, rows: Array, centre: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from priorband import (
+    Beta,
     Categorical,
     Config,
     Draw,
@@ -19,6 +20,7 @@ from priorband import (
     Ladder,
     LossError,
     MethodError,
+    Mixture,
     Optimizer,
     Shares,
     Space,
@@ -113,6 +115,12 @@ def test_equal_trials_have_equal_hashes() -> None:
 def test_a_whole_priors_confidence_is_a_word() -> None:
     with pytest.raises(SpaceError, match="must be a word, got 4: a number means a width here"):
         prior(UNIT, {"x": 0.3}, confidence=4)
+
+
+def test_the_one_value_that_a_mixture_names_need_not_be_its_mode() -> None:
+    stated = Mixture([0.2, Beta(60, 3)], weights=[1, 9])
+    mode = Space({"x": Float(0, 1, prior=stated)}).prior.mode
+    assert mode["x"] == pytest.approx(59 / 61)
 
 
 def test_an_imported_trial_has_no_decision_to_replay() -> None:

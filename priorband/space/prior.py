@@ -8,7 +8,7 @@ import numpy as np
 
 from priorband.errors import SpaceError, suggestion
 from priorband.space.base import Parameter
-from priorband.space.beliefs import Belief, belief, stated_values
+from priorband.space.beliefs import Belief, Mixture, belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
 from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
@@ -165,9 +165,8 @@ def _check_beliefs(space: Space, beliefs: Mapping[str, Any], confidence: Any) ->
 
 def _mode(parameter: Parameter, stated: Belief, density: Density) -> Any:
     """The most likely value: the one that was named, where encoding it would round."""
-    named = stated_values(stated)
-    for value in named:
-        if len(named) == 1 or parameter.encode(value) == density.mode:
+    for value in stated_values(stated):
+        if not isinstance(stated, Mixture) or parameter.encode(value) == density.mode:
             return parameter.check(value)
     return parameter.decode(density.mode)
 

@@ -61,21 +61,21 @@ class _Watch:
         self.seen = 0
 
 
-def open_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
+def ready_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
     """The brackets that have somebody to promote or room for more, oldest first."""
     history, sizes = state.history, state.ladder.brackets
     watch = _watch(state)
-    standings: list[tuple[int, Winner | Rest]] = []
+    ready: list[tuple[int, Winner | Rest]] = []
     for bracket in tuple(watch.awake):
         base = history.base(bracket)
         now = standing(history, bracket, base, sizes[base])
-        if now in (Rest.BLOCKED, Rest.OVER):
-            watch.awake.remove(bracket)
+        if isinstance(now, Winner) or now is Rest.SHORT:
+            ready.append((bracket, now))
+            continue
+        watch.awake.remove(bracket)
         if now is Rest.OVER:
             watch.over.add(bracket)
-        elif now is not Rest.BLOCKED:
-            standings.append((bracket, now))
-    return standings
+    return ready
 
 
 def _watch(state: State) -> _Watch:
@@ -91,5 +91,5 @@ def _watch(state: State) -> _Watch:
 
 def brackets_over(state: State) -> int:
     """How many brackets have run to their end, in a plan of synchronous ones."""
-    open_brackets(state)
+    ready_brackets(state)
     return len(_watch(state).over)

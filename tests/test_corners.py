@@ -31,7 +31,7 @@ from priorband import (
     prior,
     simulate,
 )
-from priorband.brackets import open_brackets
+from priorband.brackets import ready_brackets
 from priorband.streams import Generator
 
 UNIT = Space({"x": Float(0, 1, prior=0.3)})
@@ -79,10 +79,10 @@ def test_a_bracket_that_waits_for_a_lost_trial_is_not_looked_at_again() -> None:
         else:
             lost.add(trial.slot.bracket)
     assert len(lost) > 90
-    assert len(open_brackets(study.state)) <= 1
+    assert len(ready_brackets(study.state)) <= 1
     first = study.state.history.running[0]
     study.tell(first, 0.1)
-    [(bracket, _), *_] = open_brackets(study.state)
+    [(bracket, _), *_] = ready_brackets(study.state)
     assert bracket == 0  # the loser came back
 
 

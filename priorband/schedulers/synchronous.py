@@ -6,7 +6,7 @@ begins, and the promotions of older brackets come before anything new.
 
 from typing import final
 
-from priorband.brackets import Rest, Winner, open_brackets
+from priorband.brackets import Rest, Winner, ready_brackets
 from priorband.schedulers.base import Promote, Sample
 from priorband.state import State
 from priorband.streams import Random
@@ -38,7 +38,7 @@ class Hyperband:
 
 def _next(state: State, new_base: int) -> Sample | Promote:
     short: Slot | None = None
-    for bracket, now in open_brackets(state):
+    for bracket, now in ready_brackets(state):
         if isinstance(now, Winner):
             return Promote(now.trial, Slot(bracket, now.rung))
         if now is Rest.SHORT and short is None:

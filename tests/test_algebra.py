@@ -173,6 +173,7 @@ def test_nested_mixtures_choose_independently() -> None:
     assert stats.chisquare([seen[name] for name in "abcd"]).pvalue > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning")
 def test_a_mixture_chooses_as_its_weights_say_and_apart_from_what_is_drawn() -> None:
     """Chi-squared and Kolmogorov-Smirnov tests, each with one false alarm in a million."""
     state = Optimizer(ASHA(), FromUniform()).start(LINE, LINE.prior, Fidelity("z", 1, 1))
@@ -199,6 +200,7 @@ def _assert_uniform(values: list[float]) -> None:
     assert len(values) > 100 and stats.kstest(values, "uniform").pvalue > 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning")
 @pytest.mark.parametrize("name", sorted(SAMPLERS.keys() - {"decay"}))  # it counts brackets
 @pytest.mark.parametrize("plan", SCHEDULERS)
 def test_on_one_rung_every_scheduler_trains_what_full_fidelity_does(plan: str, name: str) -> None:
@@ -240,6 +242,7 @@ def test_every_scheduler_works_with_every_sampler_and_decides_without_it(
     assert plans[0] == plans[1]
 
 
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning")
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_a_sampler_draws_the_same_whoever_asked_for_it(name: str) -> None:
     drawn = []

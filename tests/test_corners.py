@@ -23,11 +23,13 @@ from priorband import (
     Mixture,
     Optimizer,
     Shares,
+    SingleRungWarning,
     Space,
     SpaceError,
     State,
     Study,
     TrialError,
+    optimizer,
     prior,
     simulate,
 )
@@ -104,6 +106,19 @@ def test_an_import_next_to_a_rung_is_on_it() -> None:
 def test_a_ladder_up_to_the_largest_float_ends() -> None:
     assert Ladder(Fidelity("e", 1.0, 1.7976931348623157e308)).top == 646
     assert Ladder(Fidelity("e", 1, 10**308)).top == 645
+
+
+def test_a_study_warns_of_a_single_rung_at_its_own_eta_and_not_otherwise() -> None:
+    space = Space({"x": Float(0, 1)})
+    narrow = Fidelity("epochs", 1, 3)
+    Study(space, narrow, "hyperband")
+    Study(space, narrow, optimizer("hyperband", eta=2))
+    Study(space, narrow, optimizer("random", eta=4))
+    with pytest.warns(SingleRungWarning, match="from 1 to 3 has a single rung with eta=4"):
+        Study(space, narrow, optimizer("hyperband", eta=4))
+    with pytest.warns(SingleRungWarning, match="No fidelity was given"):
+        Study(space, method="hyperband")
+    Study(space, method="random")
 
 
 def test_equal_trials_have_equal_hashes() -> None:

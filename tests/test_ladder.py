@@ -268,7 +268,11 @@ def test_taking_the_warnings_advice_gives_the_rungs_it_promises(low: float, high
 def test_enough_room_for_two_rungs_does_not_warn() -> None:
     Fidelity("epochs", 66, 200)
     Fidelity("share", 0.1, 0.3)
-    Fidelity("epochs", 10, 10)
+
+
+def test_equal_bounds_are_a_single_rung_and_warn() -> None:
+    with pytest.warns(SingleRungWarning, match="from 10 to 10 has a single rung with eta=3"):
+        Fidelity("epochs", 10, 10)
 
 
 @pytest.mark.parametrize("low", [0, -1, 0.0, -0.5, math.nan, -math.inf])

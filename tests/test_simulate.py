@@ -96,6 +96,7 @@ def test_runs_come_in_the_order_of_their_ends_and_equal_ends_in_that_of_their_st
     assert tuple(run.outcome for run in runs) == tuned.state.history.observations
 
 
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning")
 def test_a_free_worker_asks_before_the_next_end_is_told() -> None:
     """Four cheap trials end together; each end is followed by one request, not by four."""
     tuned = study(Optimizer(FullFidelity(), FromUniform()), high=1)

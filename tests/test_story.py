@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from priorband.experiments.story import BUDGETS, main, regrets
+from priorband.experiments.story import main, regrets
 
 SEEDS = range(40)
 
@@ -37,10 +37,6 @@ def test_under_a_bad_prior_priorband_starts_behind_and_closes_the_gap() -> None:
     gap = means("bad", "priorband") - means("bad", "hyperband")
     assert gap[0] > 0
     assert gap[2] < 0.5 * gap[0]
-
-
-def test_budgets_are_those_of_the_paper() -> None:
-    assert BUDGETS == (5, 12, 20)
 
 
 def test_the_command_prints_every_cell(capsys: pytest.CaptureFixture[str]) -> None:

@@ -230,6 +230,7 @@ def test_tv11_base_rungs_are_drawn_in_proportion_to_bracket_sizes(
         assert found == pytest.approx([size / 49 for size in (27, 12, 6, 4)], rel=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning")
 @pytest.mark.parametrize(
     ("high", "shares"), [(27, [0.5, 0.375, 0.3, 0.25]), (9, [0.5, 0.333333, 0.25]), (1, [0.5])]
 )

@@ -6,7 +6,12 @@
     ├── MethodError       (ValueError)    an unknown method, or an option that it does not take
     ├── TrialError        (ValueError)    a trial that is unknown, or was told already
     ├── LossError         (TypeError)     a loss that is not a number
-    └── ExhaustedError    (RuntimeError)  nothing is left to try
+    ├── ExhaustedError    (RuntimeError)  nothing is left to try, or the budget is handed out
+    ├── FormatError       (ValueError)    data that is no study, or one of a newer library
+    ├── DamagedError      (RuntimeError)  a study whose records are not what was written
+    ├── MismatchError     (ValueError)    a study opened with another problem than its own
+    ├── StorageError      (OSError)       storage that is busy, full or out of reach for now
+    └── ExtraError        (ImportError)   an optional package that is not installed
 
     SingleRungWarning     (UserWarning)   a fidelity range too narrow for more than one rung
 
@@ -42,7 +47,27 @@ class LossError(PriorbandError, TypeError):
 
 
 class ExhaustedError(PriorbandError, RuntimeError):
-    """Nothing is left to try."""
+    """Nothing is left to try, or the budget is handed out."""
+
+
+class FormatError(PriorbandError, ValueError):
+    """Data that is no study, or one that a newer library wrote."""
+
+
+class DamagedError(PriorbandError, RuntimeError):
+    """A study whose records are not what was written."""
+
+
+class MismatchError(PriorbandError, ValueError):
+    """A study opened with another problem than the one it was created with."""
+
+
+class StorageError(PriorbandError, OSError):
+    """Storage that is busy, full, restarting or out of reach: worth another try."""
+
+
+class ExtraError(PriorbandError, ImportError):
+    """An optional package that is not installed."""
 
 
 class SingleRungWarning(UserWarning):

@@ -2,21 +2,29 @@
 
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import benchmark_prior
+from priorband.budget import Budget
 from priorband.conditions import Done, Drawn, Never, Spent
+from priorband.durable import DurableStudy
 from priorband.errors import (
     ConfigError,
+    DamagedError,
     ExhaustedError,
+    ExtraError,
+    FormatError,
     LossError,
     MethodError,
+    MismatchError,
     PriorbandError,
     SingleRungWarning,
     SpaceError,
+    StorageError,
     TrialError,
 )
 from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.methods import methods, optimizer
+from priorband.opening import open_study
 from priorband.optimizer import Decision, Optimizer
 from priorband.replay import Replay, Step
 from priorband.samplers.base import Draw
@@ -46,20 +54,25 @@ __all__ = [
     "ASHA",
     "AsyncHyperband",
     "Beta",
+    "Budget",
     "Categorical",
     "Config",
     "ConfigError",
     "Constant",
     "Crossover",
+    "DamagedError",
     "Decision",
     "Done",
     "Draw",
     "Drawn",
+    "DurableStudy",
     "Ensemble",
     "ExhaustedError",
+    "ExtraError",
     "Fidelity",
     "Fixed",
     "Float",
+    "FormatError",
     "FromPrior",
     "FromUniform",
     "FullFidelity",
@@ -73,6 +86,7 @@ __all__ = [
     "Ladder",
     "LossError",
     "MethodError",
+    "MismatchError",
     "Mix",
     "Mixture",
     "Never",
@@ -97,6 +111,7 @@ __all__ = [
     "Staged",
     "State",
     "Step",
+    "StorageError",
     "Study",
     "SuccessiveHalving",
     "Trial",
@@ -107,6 +122,7 @@ __all__ = [
     "ensemble",
     "from_samples",
     "methods",
+    "open_study",
     "optimizer",
     "prior",
     "simulate",

@@ -27,7 +27,7 @@ from priorband.history import History
 from priorband.optimizer import Optimizer
 from priorband.samplers.base import Draw, Sampler
 from priorband.samplers.simple import FromUniform, PriorMode
-from priorband.schedulers.base import Scheduler
+from priorband.schedulers.base import Scheduler, promotable
 from priorband.schedulers.synchronous import Hyperband
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.parameters import Float, Integer
@@ -141,7 +141,7 @@ def check_sampler(sampler: Sampler, draws: int = 5) -> None:
 def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
     """A scheduler always answers, and promotes finished trials only, once, by one rung.
 
-    A `synchronous` one also keeps every bracket to the ladder's sizes.
+    What is not `promotable` never rises. A `synchronous` one keeps brackets to the ladder's sizes.
     """
     _check_value(scheduler)
     for seed, (low, high, eta) in enumerate(_LADDERS):
@@ -161,6 +161,7 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
                 assert not (parents and failing == 1), f"{scheduler!r}: promoted a failed trial."
                 if synchronous:
                     _check_sizes(scheduler, study.state)
+            _check_promotable(scheduler, study.state)
             places = [[(t.slot, t.parent, t.fidelity) for t in plan] for plan in plans]
             assert places[0] == places[1], f"{scheduler!r}: the plan depends on the sampler."
 
@@ -272,6 +273,18 @@ def _check_sizes(scheduler: Scheduler, state: State) -> None:
         assert members <= room, (
             f"{scheduler!r}: bracket {bracket} has {members} trials on rung {rung}, not {room}."
         )
+
+
+def _check_promotable(scheduler: Scheduler, state: State) -> None:
+    now = State(state.space, state.prior, state.ladder, History(), state.regard)
+    kept: set[int] = set()
+    for event in state.history.events:
+        asked, told = len(now.history), len(now.history.observations)
+        now = now.after(event)
+        lost = [t for t in now.history.trials[asked:] if t.parent not in (None, *kept)]
+        assert not lost, f"{scheduler!r}: promoted {lost[0]}, whose parent it had given up."
+        kept.update(ended.trial.id for ended in now.history.told(told))
+        kept &= promotable(scheduler, now, kept)
 
 
 def _picture(state: State) -> tuple[object, ...]:

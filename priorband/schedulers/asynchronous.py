@@ -1,13 +1,14 @@
 """ASHA and asynchronous Hyperband: promote whoever is among the best of its rung so far."""
 
 from bisect import bisect_left, insort
+from collections.abc import Iterable
 from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Literal, final
 
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
-from priorband.schedulers.base import Promote, Sample
+from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
 from priorband.streams import Random
 from priorband.trial import Slot
@@ -41,6 +42,10 @@ class ASHA:
         del rng
         return _next(state, 0, self.promotion)
 
+    def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
+        """Which of these ended trials a later decision may still promote: any not yet promoted."""
+        return {ended.trial.id for ended, _ in unpromoted(state, trials)}
+
 
 @final
 @frozen
@@ -58,6 +63,10 @@ class AsyncHyperband:
         shares = bracket_shares(state.ladder)
         base = sum(u >= bound for bound in list(accumulate(shares))[:-1])
         return _next(state, base, self.promotion)
+
+    def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
+        """Which of these ended trials a later decision may still promote: any not yet promoted."""
+        return {ended.trial.id for ended, _ in unpromoted(state, trials)}
 
 
 def bracket_shares(ladder: Ladder) -> tuple[float, ...]:

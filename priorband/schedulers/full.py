@@ -1,5 +1,6 @@
 """No plan at all: every configuration is trained in full."""
 
+from collections.abc import Iterable
 from typing import final
 
 from priorband.schedulers.base import Sample
@@ -18,3 +19,8 @@ class FullFidelity:
         """A sample on the highest rung."""
         del rng
         return Sample(Slot(0, state.ladder.top))
+
+    def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
+        """Which of these ended trials a later decision may still promote: none."""
+        del state, trials
+        return set()

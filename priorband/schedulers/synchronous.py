@@ -4,13 +4,14 @@ With several workers the rule is the same. While a bracket waits for its last me
 begins, and the promotions of older brackets come before anything new.
 """
 
+from collections.abc import Iterable
 from typing import final
 
 from priorband.brackets import Rest, Winner, ready_brackets
-from priorband.schedulers.base import Promote, Sample
+from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
 from priorband.streams import Random
-from priorband.trial import Slot
+from priorband.trial import Observation, Slot
 from priorband.values import frozen
 
 
@@ -24,6 +25,10 @@ class SuccessiveHalving:
         del rng
         return _next(state, new_base=0)
 
+    def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
+        """Which of these ended trials a later decision may still promote: the best of a slot."""
+        return _promotable(state, trials)
+
 
 @final
 @frozen
@@ -35,6 +40,10 @@ class Hyperband:
         del rng
         return _next(state, new_base=state.history.brackets % (state.ladder.top + 1))
 
+    def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
+        """Which of these ended trials a later decision may still promote: the best of a slot."""
+        return _promotable(state, trials)
+
 
 def _next(state: State, new_base: int) -> Sample | Promote:
     short: Slot | None = None
@@ -44,3 +53,15 @@ def _next(state: State, new_base: int) -> Sample | Promote:
         if now is Rest.SHORT and short is None:
             short = Slot(bracket, state.history.base(bracket))
     return Sample(short or Slot(state.history.brackets, new_base))
+
+
+def _promotable(state: State, trials: Iterable[int]) -> set[int]:
+    waiting = unpromoted(state, trials)
+    return {ended.trial.id for ended, slot in waiting if _may_win(state, ended, slot)}
+
+
+def _may_win(state: State, ended: Observation, slot: Slot) -> bool:
+    """Whether a success is a winner should all members still to come be worse; none lifts it."""
+    members, base = state.history.members(*slot), state.history.base(slot.bracket)
+    room = min(state.ladder.brackets[base][slot.rung - base + 1], members.succeeded)
+    return ended.ranking <= members.best(room - 1).ranking

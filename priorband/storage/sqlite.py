@@ -1,0 +1,288 @@
+"""The journal in SQLite: a folder with `study.db`, for workers on one machine.
+
+Every transaction is synced before it counts as written. Writers queue for a file lock, which is
+fair and falls to the next when its holder is killed; readers see the last committed state and wait
+for nobody. On a network file system the write-ahead log is not safe, so the older journal is used.
+"""
+
+import os
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import quote
+
+from priorband.errors import DamagedError, StorageError
+from priorband.storage import sql
+from priorband.storage.head import NAME as HEAD_NAME
+from priorband.storage.head import Head, salvage_hint
+from priorband.storage.journal import Beat, Lease, Row, Transaction
+from priorband.storage.links import open_own, refuse_link, sync_folder
+from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows: SQLite's own locks alone
+    fcntl = None
+
+LOCK_NAME = "study.lock"
+PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
+
+_DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
+_TEXTS = (
+    "READ",
+    "ABOUT",
+    "FIRST",
+    "LEASES",
+    "APPEND",
+    "CLAIM",
+    "DROP",
+    "SUSPECT",
+    "SUSPECT_ALL",
+    "BEAT",
+)
+_SQL = {getattr(sql, n): getattr(sql, n).format(**_DIALECT).replace("%s", "?") for n in _TEXTS}
+_TRANSIENT = {
+    sqlite3.SQLITE_BUSY: "is busy",
+    sqlite3.SQLITE_LOCKED: "is busy",
+    sqlite3.SQLITE_PROTOCOL: "is busy",
+    sqlite3.SQLITE_FULL: "is on a disk that is full",
+    sqlite3.SQLITE_IOERR: "cannot be read or written",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_NOMEM: "found no memory left",
+    sqlite3.SQLITE_READONLY: "cannot be written: the file or its folder is read-only",
+    sqlite3.SQLITE_PERM: "cannot be written: permission is missing",
+    sqlite3.SQLITE_CONSTRAINT: "was written by somebody else at the same time",
+    sqlite3.SQLITE_INTERRUPT: "was interrupted",
+}
+
+
+@final
+class SqliteJournal:
+    """A study in a folder of this machine."""
+
+    def __init__(self, folder: Path, read_only: bool = False) -> None:
+        self.folder = folder
+        self.where = str(folder)
+        self.read_only = read_only
+        self._mutex = threading.RLock()
+        self._beating = threading.Lock()
+        self._head = Head(folder)
+        self._connections: dict[str, sqlite3.Connection] = {}
+        self._lock: int | None = None
+        self._pid = os.getpid()
+
+    def exists(self) -> bool:
+        """Whether there is a study in the folder."""
+        with self._translated():
+            refuse_link(self.folder / NAME)
+            if not (self.folder / NAME).exists():
+                if (self.folder / HEAD_NAME).exists() and Head(self.folder).read()[0]:
+                    raise DamagedError(
+                        f"{self.folder / NAME} is missing. {salvage_hint(self.where)}"
+                    )
+                return False
+            with self._mutex:
+                return self.first() is not None
+
+    def prepare(self) -> None:
+        """Make the folder and the tables, unless they exist."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._mutex, self._translated(), self._turn():
+            self._head.create()
+            with closing(self._connect("rwc")) as connection:
+                set_mode(connection, self.folder)
+                connection.execute("BEGIN IMMEDIATE")
+                initialise(connection, self.where)
+                connection.execute("COMMIT")
+            sync_folder(self.folder)
+
+    def read(self, after: int) -> list[Row]:
+        """The records that follow the one with that number."""
+        with self._mutex, self._translated():
+            seq, seal = self._head.read()
+            found = self._connection().execute(_SQL[sql.READ], (after,)).fetchall()
+            rows = sql.rows(found, self.where)
+            self._witnessed(rows, after, seq, seal)
+            return rows
+
+    def first(self) -> Row | None:
+        """The record of the study's creation."""
+        with self._mutex, self._translated():
+            connection = self._connection()
+            if not checked(connection, self.where):
+                self._witnessed([], 0, *self._head.read())
+                return None
+            found = sql.rows(connection.execute(_SQL[sql.FIRST]).fetchall(), self.where)
+            return found[0] if found else None
+
+    def about(self, trial: int) -> list[Row]:
+        """The records of one trial."""
+        with self._mutex, self._translated():
+            found = self._connection().execute(_SQL[sql.ABOUT], (trial,)).fetchall()
+            return sql.rows(found, self.where)
+
+    def leases(self) -> list[Lease]:
+        """Who is at work."""
+        with self._mutex, self._translated():
+            return sql.leases(self._connection().execute(_SQL[sql.LEASES]).fetchall(), self.where)
+
+    def now(self) -> float:
+        """This machine's clock, which is SQLite's, too."""
+        return time.time()
+
+    @contextmanager
+    def transaction(self, after: int) -> Iterator[Transaction]:
+        """The next turn to write."""
+        with self._mutex, self._translated(), self._turn():
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                same_version(connection, self.where)
+                run = connection.execute
+                rows = sql.rows(run(_SQL[sql.READ], (after,)).fetchall(), self.where)
+                leases = sql.leases(run(_SQL[sql.LEASES]).fetchall(), self.where)
+                transaction = Transaction(self.now(), rows, leases)
+                yield transaction
+                for statement, values in sql.writes(transaction):
+                    run(_SQL[statement], values)
+                run("ROLLBACK" if transaction.empty else "COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
+            if transaction.appended:
+                last = transaction.appended[-1]
+                self._witness(last)
+
+    def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
+        """Renew leases. Not synced: a sign of life that a power loss takes is not missed."""
+        with self._beating, self._translated():
+            connection = self._connection("NORMAL")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                now = self.now()
+                still = set()
+                for one in beats:
+                    statement, values = sql.beat(worker, one, now + seconds)
+                    if connection.execute(_SQL[statement], values).rowcount:
+                        still.add(one.trial)
+                connection.execute(_SQL[sql.SUSPECT_ALL], (now, now))
+                connection.execute("COMMIT")
+            except BaseException:
+                _roll_back(connection)
+                raise
+            return still
+
+    def close(self) -> None:
+        """Close the database and the lock."""
+        with self._mutex, self._beating, self._translated():
+            self._after_fork()
+            for connection in self._connections.values():
+                connection.close()
+            self._connections.clear()
+            self._head.close()
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+
+    def _witness(self, last: Row) -> None:
+        try:
+            self._head.write(last.seq, last.seal)
+        except OSError as error:  # the record is safe; only its witness is behind
+            warnings.warn(f"{self._head.path} could not be written: {error}", stacklevel=2)
+
+    def _witnessed(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
+        last = rows[-1].seq if rows else after
+        same = all(row.seal == seal for row in rows if row.seq == seq)
+        if last < seq or not same:
+            wrong = f"ends at record {last}" if last < seq else f"has another record {seq}"
+            raise DamagedError(
+                f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "
+                f"written, but the database {wrong}. {salvage_hint(self.where)}"
+            )
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait in line to write."""
+        if fcntl is None:
+            yield
+            return
+        self._after_fork()
+        if self._lock is None:
+            self._lock = open_own(self.folder / LOCK_NAME, os.O_RDWR | os.O_CREAT)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+    def _connection(self, synchronous: str = "FULL") -> sqlite3.Connection:
+        self._after_fork()
+        connection = self._connections.get(synchronous)
+        if connection is None:
+            if not (self.folder / NAME).exists():
+                raise StorageError(f"{self.folder / NAME} is gone.")
+            connection = self._connect("ro" if self.read_only else "rw", synchronous)
+            try:
+                checked(connection, self.where)
+            except BaseException:
+                connection.close()
+                raise
+            self._connections[synchronous] = connection
+        return connection
+
+    def _connect(self, mode: str, synchronous: str = "FULL") -> sqlite3.Connection:
+        for companion in ("", "-wal", "-shm", "-journal"):
+            refuse_link(self.folder / (NAME + companion))
+        path = quote(str((self.folder / NAME).absolute()))
+        connection = sqlite3.connect(
+            f"file:{path}?mode={mode}",
+            timeout=PATIENCE,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        try:
+            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
+                connection.execute(f"PRAGMA {pragma}")
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _after_fork(self) -> None:
+        """Forget what belongs to the process that this one was forked from."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            _inherited.append((self._connections, self._head))
+            self._connections, self._head, self._lock = {}, Head(self.folder), None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """SQLite's errors as ours: what can be waited for, and what is damage."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+            if code in _TRANSIENT:
+                raise StorageError(f"{self.where} {_TRANSIENT[code]} ({error}).") from error
+            raise DamagedError(
+                f"{self.folder / NAME} is damaged ({error}). {salvage_hint(self.where)}"
+            ) from error
+
+
+_inherited: list[Any] = []  # a parent's connections: closing them here would break its locks
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        try:
+            connection.execute("ROLLBACK")
+        except sqlite3.Error:
+            connection.close()

@@ -1,0 +1,128 @@
+"""A durable study asks, tells and remembers; the same in both storages."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import priorband as pb
+from priorband.attempts import Claim, Idle, Report
+
+SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4), "kind": pb.Categorical(["a", "b"])})
+EPOCHS = pb.Fidelity("epochs", 1, 9)
+
+
+def loss(trial: pb.Trial) -> float:
+    return float((trial.config["x"] - 0.3) ** 2 + 1 / trial.fidelity)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "study")
+    else:
+        from servers import fresh_url
+
+        yield fresh_url(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def study(where: str, tmp_path: Path) -> Iterator[pb.DurableStudy]:
+    folder = tmp_path if where.startswith("postgres") else None
+    with pb.open_study(where, SPACE, EPOCHS, folder=folder) as opened:
+        yield opened
+
+
+def again(where: str, **options: Any) -> pb.DurableStudy:
+    return pb.open_study(where, **options)
+
+
+def test_a_durable_study_decides_as_one_in_memory(study: pb.DurableStudy, where: str) -> None:
+    memory = pb.Study(SPACE, EPOCHS)
+    for _ in range(40):
+        ours, theirs = study.ask(), memory.ask()
+        assert ours == theirs
+        study.tell(ours, loss(ours))
+        memory.tell(theirs, loss(theirs))
+    with again(where) as reopened:
+        assert reopened.state.history.events == memory.state.history.events
+        assert reopened.best == memory.best
+        assert reopened.replay().exact
+
+
+def test_two_processes_see_each_other(study: pb.DurableStudy, where: str) -> None:
+    with again(where) as other:
+        first, second = study.ask(), other.ask()
+        assert (first.id, second.id) == (0, 1)
+        assert other.tell(first.id, 0.5)
+        assert study.refresh().history.best == other.best
+
+
+def test_the_first_result_counts_and_a_second_is_a_remark(
+    study: pb.DurableStudy, where: str
+) -> None:
+    trial = study.ask()
+    with again(where) as other:
+        assert other.tell(trial.id, 0.5)
+        assert not study.tell(trial, 0.1)
+        other.refresh()
+        assert other.best is not None and other.best.loss == 0.5
+    remarks = [row for row in study.journal.about(trial.id) if row.kind == "remark"]
+    assert len(remarks) == 1 and "0.1" in remarks[0].body
+
+
+def test_one_hand_tells_a_trial_once(study: pb.DurableStudy) -> None:
+    trial = study.ask()
+    study.tell(trial, 0.5)
+    with pytest.raises(pb.TrialError, match="told already, with loss 0.5"):
+        study.tell(trial, 0.4)
+
+
+def test_the_same_claim_gives_the_same_trial(study: pb.DurableStudy) -> None:
+    first = study.turn(None, "a")
+    assert study.turn(None, "a") == first != study.turn(None, "b")
+
+
+def test_a_budget_is_handed_out_once(study: pb.DurableStudy) -> None:
+    study.limit(pb.Budget(trials=3))
+    for number in range(3):
+        claim = study.turn(None, f"{number}")
+        assert isinstance(claim, Claim)
+    idle = study.turn(None, "one more")
+    assert isinstance(idle, Idle) and "3 trials" in idle.reason and idle.running == 3
+    with pytest.raises(pb.ExhaustedError, match="3 trials"):
+        study.ask()
+
+
+def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:
+    first = study.turn(None, "a")
+    assert isinstance(first, Claim)
+    back = Report(first.trial.id, 1, None, "preempted", "SIGTERM")
+    second = study.turn(back, "b")
+    assert isinstance(second, Claim)
+    assert (second.trial, second.attempt) == (first.trial, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seed": 1}, "seed: 0 in the study, 1 here"),
+        ({"method": "asha"}, "scheduler"),
+        ({"fidelity": pb.Fidelity("epochs", 1, 27)}, "high is 9 in the study, 27 here"),
+        ({"space": pb.Space({"x": pb.Float(0, 2)})}, "`kind` is in the study, but not here"),
+        ({"maximize": True}, "minimises"),
+    ],
+)
+def test_another_problem_is_refused_with_what_differs(
+    study: pb.DurableStudy, where: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(pb.MismatchError) as caught:
+        again(where, **given)
+    assert said in str(caught.value)
+
+
+def test_a_study_that_is_not_there_is_not_made_without_a_space(tmp_path: Path) -> None:
+    with pytest.raises(pb.FormatError, match="no study"):
+        pb.open_study(tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -117,12 +117,12 @@ def _written_fields(value: Any, tag: str) -> dict[str, Any]:
 
 
 def _written_scalar(value: Any) -> Any:
-    if not _kept(value) and type(value) is not float:
+    if not kept(value) and type(value) is not float:
         raise _refused(value)
-    return value if _kept(value) else {TAG: "float", "value": repr(value)}
+    return value if kept(value) else {TAG: "float", "value": repr(value)}
 
 
-def _kept(value: Any) -> bool:
+def kept(value: Any) -> bool:
     """Whether JSON gives a scalar back: no infinity, no half of a letter, no endless integer."""
     if type(value) is str:
         return value.encode(errors="ignore").decode() == value
@@ -161,7 +161,7 @@ def shown(value: object, most: int = 200) -> str:
         text = re.sub(" at 0x[0-9a-fA-F]+", "", repr(value))
     except Exception:  # whatever a class of one's own may raise
         text = f"<{type(value).__qualname__}>"
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[2 - most // 2 :]}"
 
 
 def _name(value: Any) -> str:
@@ -193,7 +193,7 @@ def from_plain(data: Any) -> Any:
     (1, Fidelity(name='epochs', low=1, high=9, prior=None))
     """
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", SingleRungWarning)  # whoever made it was warned
             return _read(data)
     except RecursionError:
@@ -213,7 +213,7 @@ def _read(data: Any) -> Any:
         return _read_tagged(data)
     if type(data) is list:
         return [_read(item) for item in data]
-    if type(data) in SCALARS and _kept(data):
+    if type(data) in SCALARS and kept(data):
         return data
     raise bad(f"Expected a plain value, got {shown(data)}")
 

@@ -11,7 +11,7 @@ from typing import Any, final
 from priorband.errors import ConfigError, MethodError
 from priorband.fidelity import Fidelity
 from priorband.optimizer import Optimizer
-from priorband.plain import SCALARS, TAG, bad, from_plain, own_part, shown, to_plain
+from priorband.plain import SCALARS, TAG, bad, from_plain, kept, own_part, shown, to_plain
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
 from priorband.space.config import Config
@@ -61,7 +61,7 @@ def _described_prior(problem: Problem, space: str) -> Any:
 def _described_part(part: object) -> dict[str, Any]:
     name = own_part(part)
     if name is not None:
-        return {TAG: "own", "name": name, "shown": shown(part)}
+        return {TAG: "own", "name": name, "shown": shown(part).encode(errors="replace").decode()}
     data: dict[str, Any] = to_plain(part)
     return data
 
@@ -258,8 +258,8 @@ def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
     def read(data: Any) -> Any:
         if fits(data):
             return data
-        if _key(data) in listed:
-            return listed[_key(data)]
+        if (key := _key(data)) in listed:
+            return listed[key]
         raise bad(f"`{name}` must be a value of {shown(parameter)}, got {shown(data)}")
 
     return read
@@ -285,10 +285,15 @@ def _forms(parameter: Parameter) -> dict[Any, Any]:
     """What each choice is written as: itself where JSON gives it back, else its index."""
     forms = {}
     for index, choice in enumerate(parameter.choices):
-        itself = type(choice) in SCALARS and to_plain(choice) is choice
+        itself = type(choice) in SCALARS and kept(choice)
         forms[choice] = choice if itself else {TAG: "choice", "index": index}
     return forms
 
 
 def _key(data: Any) -> tuple[type, Any]:
-    return type(data), data if type(data) in SCALARS else repr(data)
+    """What tells forms apart: their type and value, or the index."""
+    if type(data) in SCALARS:
+        return type(data), data
+    of_choice = type(data) is dict and len(data) == 2 and data.get(TAG) == "choice"
+    index = data.get("index") if of_choice else None
+    return dict, index if type(index) is int else None

@@ -11,6 +11,7 @@ from priorband.errors import (
     ExhaustedError,
     ExtraError,
     FormatError,
+    HaltedError,
     LossError,
     MethodError,
     MismatchError,
@@ -46,13 +47,16 @@ from priorband.space.space import Space
 from priorband.state import State
 from priorband.study import Study
 from priorband.trial import Observation, Slot, Trial
+from priorband.workers.attempt import Attempt
 from priorband.workers.simulate import Run, simulate
+from priorband.workers.tune import Tuned, tune
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ASHA",
     "AsyncHyperband",
+    "Attempt",
     "Beta",
     "Budget",
     "Categorical",
@@ -77,6 +81,7 @@ __all__ = [
     "FromUniform",
     "FullFidelity",
     "Grid",
+    "HaltedError",
     "Hartmann",
     "Histogram",
     "History",
@@ -116,6 +121,7 @@ __all__ = [
     "SuccessiveHalving",
     "Trial",
     "TrialError",
+    "Tuned",
     "Uniform",
     "Weights",
     "benchmark_prior",
@@ -126,4 +132,5 @@ __all__ = [
     "optimizer",
     "prior",
     "simulate",
+    "tune",
 ]

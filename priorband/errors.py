@@ -10,6 +10,7 @@
     ├── FormatError       (ValueError)    data that is no study, or one of a newer library
     ├── DamagedError      (RuntimeError)  a study whose records are not what was written
     ├── MismatchError     (ValueError)    a study opened with another problem than its own
+    ├── HaltedError       (RuntimeError)  an objective that fails in the same way from the start
     ├── StorageError      (OSError)       storage that is busy, full or out of reach for now
     └── ExtraError        (ImportError)   an optional package that is not installed
 
@@ -60,6 +61,10 @@ class DamagedError(PriorbandError, RuntimeError):
 
 class MismatchError(PriorbandError, ValueError):
     """A study opened with another problem than the one it was created with."""
+
+
+class HaltedError(PriorbandError, RuntimeError):
+    """An objective that fails in the same way from the start."""
 
 
 class StorageError(PriorbandError, OSError):

@@ -58,8 +58,11 @@ LAYERS = {
     "opening": "given space fidelity history schedulers.full optimizer methods problem storage "
     "ledger folded durable",
     "study": "given space fidelity trial events state schedulers.full optimizer methods replay",
+    "overview": "budget ladder trial state history storage ledger durable",
+    "display": "budget trial durable overview",
     "benchmarks": "space fidelity",
-    "workers": "trial study conditions",
+    "workers": "given space fidelity trial conditions schedulers.base optimizer problem budget "
+    "storage ledger attempts study durable opening overview display",
     "analysis": "space ladder trial history state study workers",
     "testing": "space fidelity trial history state schedulers samplers optimizer study",
     "experiments": "fidelity methods study benchmarks workers analysis",

@@ -12,6 +12,7 @@ never of anything a person gave.
 import os
 import re
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import final
 
@@ -101,12 +102,13 @@ class Checkpoints:
         for path in _subfolders(self.root / "trials" / str(trial)):
             _remove(path)
 
-    def held(self) -> list[int]:
-        """The trials that have checkpoints."""
+    def held(self, but: Collection[int] = ()) -> list[int]:
+        """The trials that have checkpoints, but for some that need no look."""
         refuse_link(self.root / "trials")
         places = _subfolders(self.root / "trials")
         numbers = [int(path.name) for path in places if re.fullmatch(r"\d{1,18}", path.name)]
-        return sorted(n for n in numbers if _subfolders(self.root / "trials" / str(n)))
+        looked = sorted(number for number in numbers if number not in but)
+        return [n for n in looked if _subfolders(self.root / "trials" / str(n))]
 
 
 def sync_tree(folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
 
-from priorband.errors import DamagedError, StorageError
+from priorband.errors import DamagedError, PriorbandError, StorageError
 from priorband.storage import sql
 from priorband.storage.head import NAME as HEAD_NAME
 from priorband.storage.head import Head, salvage_hint
@@ -268,6 +268,10 @@ class SqliteJournal:
         """SQLite's errors as ours: what can be waited for, and what is damage."""
         try:
             yield
+        except PriorbandError:
+            raise
+        except OSError as error:
+            raise StorageError(f"{self.where} cannot be read or written ({error}).") from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code in _TRANSIENT:

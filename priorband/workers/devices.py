@@ -1,0 +1,40 @@
+"""Which accelerators a worker may see: each gets its own share of those that this process has."""
+
+import os
+from collections.abc import Mapping
+
+from priorband.errors import MethodError
+from priorband.numeric import whole
+
+MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+
+
+def masks(workers: int, each: int | None, environment: Mapping[str, str]) -> list[dict[str, str]]:
+    """For each worker the environment that shows it its own devices, and no others.
+
+    A mask that is set already is shared out; without one, devices are counted from 0.
+
+    >>> masks(2, 1, {"CUDA_VISIBLE_DEVICES": "4,7"})
+    [{'CUDA_VISIBLE_DEVICES': '4'}, {'CUDA_VISIBLE_DEVICES': '7'}]
+    """
+    if each is None:
+        return [{} for _ in range(workers)]
+    if not whole(each) or each < 0:
+        raise MethodError(f"`gpus_per_trial` must be a whole number of at least 0, got {each!r}.")
+    name = next((mask for mask in MASKS if environment.get(mask)), MASKS[0])
+    given = environment.get(name)
+    if given is None:
+        devices = [str(number) for number in range(workers * each)]
+    else:
+        devices = [part.strip() for part in given.split(",") if part.strip()]
+    if len(devices) < workers * each:
+        raise MethodError(
+            f"{workers} workers with {each} devices each need {workers * each}, but {name} shows "
+            f"{len(devices)}: {given!r}. Take fewer workers, or show more devices."
+        )
+    return [{name: ",".join(devices[i * each : (i + 1) * each])} for i in range(workers)]
+
+
+def apply(mask: Mapping[str, str]) -> None:
+    """Set a worker's mask for itself and all processes that it starts."""
+    os.environ.update(mask)

@@ -1,0 +1,31 @@
+"""Joining a study that may be busy, or whose database may be starting, for the moment."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from priorband.durable import DurableStudy
+from priorband.errors import StorageError
+from priorband.opening import open_study
+
+PATIENCE = 60.0
+PAUSE = 0.5
+
+
+def join(
+    opening: Mapping[str, Any],
+    say: Callable[[str], None] = lambda text: None,
+    patience: float = PATIENCE,
+) -> DurableStudy:
+    """Open a study as `open_study` does, waiting a while for storage that does not answer."""
+    began, told = time.monotonic(), False
+    while True:
+        try:
+            return open_study(**opening)
+        except StorageError as error:
+            if time.monotonic() - began > patience:
+                raise
+            if not told:
+                say(f"{error} Waiting for it, for up to {patience:g} s.")
+                told = True
+        time.sleep(PAUSE)

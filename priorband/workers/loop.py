@@ -1,0 +1,185 @@
+"""A worker: claims a trial, evaluates it, hands in what came of it, until nothing is left to do."""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from typing import Literal, TypeVar, final
+
+from priorband.attempts import Claim, Idle, Report, restored_report
+from priorband.durable import DurableStudy
+from priorband.errors import PriorbandError, StorageError
+from priorband.storage.spool import Spool
+from priorband.values import frozen
+from priorband.workers.child import Objective
+from priorband.workers.evaluation import Evaluation, Options
+from priorband.workers.keeping import Keeping
+from priorband.workers.stopping import Stopping
+
+POLL = 0.5  # seconds between looks for work that others give back
+COMPLAIN = 30.0  # seconds between messages about storage that does not answer
+SLOWEST = 5.0  # seconds between tries
+TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.ESTALE, errno.EIO)
+
+T = TypeVar("T")
+
+
+@final
+@frozen
+class Ending:
+    """Why a worker has stopped."""
+
+    how: Literal["done", "stopped", "halted", "storage"]
+    reason: str
+
+
+@final
+class Worker:
+    """One worker of a study."""
+
+    def __init__(
+        self,
+        study: DurableStudy,
+        objective: Objective,
+        options: Options,
+        say: Callable[[str], None] = lambda text: None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.study = study
+        self.options = options
+        self.say = say
+        self.tick = tick
+        self.stopping = Stopping(self._asked_to_stop)
+        self.evaluation = Evaluation(study, objective, options, self.stopping, tick)
+        self.keeping = Keeping(study, self.evaluation.checkpoints)
+        self._claims = 0
+
+    def run(self) -> Ending:
+        """Work until the budget is handed out and done, or until asked to stop."""
+        with self.stopping:
+            try:
+                self._hand_in_spooled()
+                return self._work()
+            except KeyboardInterrupt:
+                return Ending("stopped", self.stopping.why)
+            except PriorbandError as error:
+                return Ending("storage", str(error))
+
+    def _work(self) -> Ending:
+        report: Report | None = None
+        while True:
+            asking = "" if self.stopping.why else f"{self.study.worker}.{self._claims}"
+            answer = self._turn(report, asking)
+            if report is not None:
+                self._tidy(report)
+                report = None
+            if self.stopping.why:
+                return Ending("stopped", self.stopping.why)
+            if isinstance(answer, Claim):
+                self._claims += 1
+                report = self._evaluated(answer)
+                continue
+            assert isinstance(answer, Idle)
+            if answer.halted:
+                return Ending("halted", answer.reason)
+            if not (answer.running and self.options.wait):
+                return Ending("done", answer.reason)
+            self.tick()
+            self._pause(POLL)
+
+    def _evaluated(self, claim: Claim) -> Report:
+        number, attempt = claim.trial.id, claim.attempt
+        try:
+            begun = self._patient(lambda: self.evaluation.begin(claim))
+            return self.evaluation.finish(claim, begun)
+        except KeyboardInterrupt:
+            why = self.stopping.why or "SIGINT"
+            return Report(number, attempt, None, "preempted", f"{why}, twice")
+        except BaseException:
+            self.study.turn(Report(number, attempt, None, "preempted", "the worker failed"), "")
+            raise
+
+    def _turn(self, report: Report | None, claim: str) -> Claim | Idle | None:
+        """Hand in and ask; a result that storage does not take is spooled while we wait."""
+        spool, kept = Spool(self.study.ledger.study), None
+
+        def on_trouble() -> None:
+            nonlocal kept
+            if report is not None and kept is None and report.kind != "preempted":
+                kept = spool.put(f"{report.trial}-{report.attempt}", report.described())
+                if kept:
+                    self.say(f"The result of trial {report.trial} is kept in {kept} meanwhile.")
+
+        try:
+            answer = self._patient(lambda: self.study.turn(report, claim), on_trouble)
+        except KeyboardInterrupt:
+            on_trouble()
+            if report is None:
+                raise
+            answer = self.study.turn(report, "")
+        if kept is not None:
+            spool.remove(kept)
+        return answer
+
+    def _patient(self, act: Callable[[], T], on_trouble: Callable[[], None] = lambda: None) -> T:
+        """Do something, again and again with growing pauses while storage does not let us."""
+        began, pause, told = time.monotonic(), 0.05, 0
+        while True:
+            try:
+                done = act()
+                break
+            except OSError as error:  # a StorageError is one; so are full disks and process tables
+                if not isinstance(error, StorageError) and error.errno not in TRANSIENT:
+                    raise
+                trouble = error
+            on_trouble()
+            waited = time.monotonic() - began
+            most = self.options.grace if self.stopping.why else self.options.patience
+            if waited > most:
+                raise StorageError(f"Gave up after {waited:.0f} s: {trouble}") from trouble
+            if waited > COMPLAIN * told:
+                self.say(f"{trouble} Waiting for it, for up to {most - waited:.0f} s more.")
+                told += 1
+            self.tick()
+            self._pause(pause * (0.5 + os.urandom(1)[0] / 255))
+            pause = min(pause * 2, SLOWEST)
+        if told:
+            self.say(f"{self.study.where} answers again.")
+        return done
+
+    def _hand_in_spooled(self) -> None:
+        """Results that an earlier worker on this machine could not hand in."""
+        spool = Spool(self.study.ledger.study)
+        for path, data in spool.waiting().items():
+            try:
+                report = restored_report(data)
+                self.study.turn(report, "")
+            except StorageError:
+                return
+            except PriorbandError as error:
+                self.say(f"{path} cannot be handed in: {error}")
+                continue
+            self.say(f"Handed in the result of trial {report.trial} from {path}.")
+            spool.remove(path)
+
+    def _tidy(self, report: Report) -> None:
+        """Remove checkpoints that are of no more use."""
+        try:
+            if report.loss is not None:
+                self.evaluation.checkpoints.settle(report.trial, report.attempt)
+            if self.options.keep == "promotable":
+                self.keeping.tidy()
+        except OSError as error:
+            self.say(f"Old checkpoints could not be removed: {error}")
+
+    def _pause(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.stopping.why:
+            time.sleep(min(0.1, seconds))
+
+    def _asked_to_stop(self, why: str, times: int) -> None:
+        if times == 1:
+            self.say(
+                f"{why}: letting the running step finish, for at most {self.options.grace:g} s. "
+                "Once more to stop at once."
+            )

@@ -1,0 +1,188 @@
+"""Several workers on this machine, each a process, watched by the one that started them."""
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, final
+
+from priorband.errors import PriorbandError
+from priorband.storage.identity import die_with_parent
+from priorband.values import frozen
+from priorband.workers.child import Objective, unpicklable
+from priorband.workers.devices import apply
+from priorband.workers.evaluation import Options
+from priorband.workers.joining import join
+from priorband.workers.loop import Ending, Worker
+from priorband.workers.stopping import Stopping
+
+LOOK = 0.25  # seconds between looks
+RESTARTS = 5  # of one worker that dies, before it is given up
+RISEN = 300.0  # seconds after which a worker's deaths are forgotten
+
+
+@final
+@frozen
+class Job:
+    """What a worker process is told to do."""
+
+    opening: Mapping[str, Any]
+    """What `open_study` is called with."""
+    objective: Objective
+    options: Options
+    mask: Mapping[str, str]
+
+
+@final
+class Member:
+    """A worker process, as the pool sees it."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.deaths: list[float] = []
+        self.ending: Ending | None = None
+        self.begun = False
+        self.start()
+
+    def start(self) -> None:
+        """Start the process, for the first time or again."""
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=_main, args=(theirs, self.job, os.getpid()), name="worker"
+        )
+        try:
+            self.process.start()
+        except Exception as error:
+            self.pipe.close()
+            if isinstance(error, OSError):
+                raise
+            raise unpicklable(self.job.objective, error) from None
+        finally:
+            theirs.close()
+
+    def listen(self, say: Callable[[str], None]) -> None:
+        """Pass on what it says, and note how it ended."""
+        with suppress(EOFError, OSError):
+            while self.pipe.poll():
+                message = json.loads(self.pipe.recv_bytes())
+                if "say" in message:
+                    say(message["say"])
+                elif "hello" in message:
+                    self.begun = True
+                else:
+                    self.ending = Ending(message["how"], message["reason"])
+
+    @property
+    def over(self) -> bool:
+        """Whether the process has ended."""
+        return not self.process.is_alive()
+
+    def close(self) -> None:
+        """Clean up after the process."""
+        self.pipe.close()
+        self.process.join()
+
+    def signal(self, number: int) -> None:
+        """Pass a signal on."""
+        with suppress(ProcessLookupError):
+            if self.process.pid is not None and not self.over:
+                os.kill(self.process.pid, number)
+
+
+def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], None]) -> list[Ending]:
+    """Start workers, start those again that die, and wait until all have ended."""
+    members: list[Member] = []
+    stopping = Stopping(lambda why, times: _pass_on(members, why, times, say))
+    with stopping:
+        try:
+            members += [Member(job) for job in jobs]
+            while any(not member.over or member.ending is None for member in members):
+                waited = [
+                    x for m in members if m.ending is None for x in (m.pipe, m.process.sentinel)
+                ]
+                wait(waited, LOOK)
+                for member in members:
+                    _attend(member, say, bool(stopping.why))
+                tick()
+        except KeyboardInterrupt:
+            _end(members, asked=True)
+        except BaseException:
+            _end(members, asked=False)
+            raise
+        finally:
+            for member in members:
+                member.listen(say)
+                member.close()
+    tick()
+    return [member.ending or Ending("stopped", stopping.why or "it died") for member in members]
+
+
+def _attend(member: Member, say: Callable[[str], None], stopping: bool) -> None:
+    over = member.over  # before listening: its last word comes before its end
+    member.listen(say)
+    if not over or member.ending is not None:
+        return
+    now, code = time.monotonic(), member.process.exitcode
+    member.deaths = [then for then in member.deaths if now - then < RISEN] + [now]
+    member.close()
+    if not member.begun and code is not None and code > 0:
+        member.ending = Ending("storage", "A worker could not start; what it said stands above.")
+        return
+    if stopping or len(member.deaths) > RESTARTS:
+        member.ending = Ending("stopped" if stopping else "storage", f"it died ({code})")
+        say(f"A worker died ({_cause(code)}).")
+        return
+    say(f"A worker died ({_cause(code)}); starting another in its place.")
+    member.start()
+
+
+def _cause(code: int | None) -> str:
+    if code is not None and code < 0:
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
+def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], None]) -> None:
+    if times == 1:
+        say(f"{why}: letting the running steps finish. Once more to stop at once.")
+    for member in members:
+        member.signal(signal.SIGTERM)
+
+
+def _end(members: list[Member], asked: bool) -> None:
+    """Give workers a moment to hand their trials back, then end them."""
+    deadline = time.monotonic() + 10.0
+    for member in () if asked else members:
+        member.signal(signal.SIGTERM)
+    for member in members:
+        member.process.join(max(deadline - time.monotonic(), 0.1))
+        member.signal(signal.SIGKILL)
+
+
+def _main(pipe: Connection, job: Job, parent: int) -> None:
+    """A worker process."""
+    if hasattr(os, "setsid"):
+        os.setsid()  # Ctrl-C is heard by the one that started us, which passes it on
+    die_with_parent(signal.SIGTERM, parent)
+    apply(job.mask)
+
+    def send(message: dict[str, Any]) -> None:
+        with suppress(OSError):  # nobody listens any more
+            pipe.send_bytes(json.dumps(message).encode())
+
+    def say(text: str) -> None:
+        send({"say": text})
+
+    send({"hello": os.getpid()})
+    try:
+        with join(job.opening, say) as study:
+            ending = Worker(study, job.objective, job.options, say).run()
+    except PriorbandError as error:
+        ending = Ending("storage", str(error))
+    send({"how": ending.how, "reason": ending.reason})

@@ -1,0 +1,72 @@
+"""What an objective returns or raises, as plain data."""
+
+import json
+import math
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from priorband.errors import LossError
+from priorband.given import given_loss
+from priorband.ledger import Kind
+
+LONGEST_TEXT = 2_000
+LONGEST_TRACEBACK = 20_000
+
+
+def returned(value: Any, maximize: bool) -> dict[str, Any]:
+    """A loss, a cost and metrics from what an objective returned."""
+    metrics: dict[str, Any] = {}
+    if isinstance(value, Mapping):
+        metrics = {str(name): value[name] for name in value}
+        named = [name for name in ("loss", "value") if name in metrics]
+        if len(named) != 1:
+            raise LossError(
+                f"An objective returns a number, or a dict with it as 'loss' (or 'value', when "
+                f"maximising), got one with {sorted(metrics) or 'nothing'}."
+            )
+        value = metrics.pop(named[0])
+    number = given_loss(value)
+    details: dict[str, Any] = {}
+    if metrics.get("cost") is not None:
+        details["cost"] = given_loss(metrics.pop("cost"))
+        if not math.isfinite(details["cost"]):
+            raise LossError(f"A cost must be a finite number, got {details['cost']!r}.")
+    if metrics:
+        details["metrics"] = {name: plain_metric(item) for name, item in metrics.items()}
+    if not math.isfinite(number):
+        return failed("diverged", f"the loss was {number}", details)
+    return {"loss": -number if maximize else number, "details": details}
+
+
+def failed(kind: Kind, reason: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A failure of some kind."""
+    return {"kind": kind, "reason": reason[:LONGEST_TEXT], "details": details or {}}
+
+
+def raised(error: BaseException) -> dict[str, Any]:
+    """What an exception means: memory that ran out is told apart."""
+    text = f"{type(error).__name__}: {error}".strip()
+    if isinstance(error, LossError):
+        return failed("invalid", str(error))
+    memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
+    trace = "".join(traceback.format_exception(error))
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
+    details = {"traceback": trace[-LONGEST_TRACEBACK:], "where": "".join(where)}
+    return failed("memory" if memory else "raised", text, details)
+
+
+def plain_metric(value: Any) -> Any:
+    """A metric as JSON can carry it; what it cannot is kept as text."""
+    try:
+        number = given_loss(value)
+        return number if math.isfinite(number) else str(number)
+    except (LossError, TypeError, ValueError):
+        pass
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)[:LONGEST_TRACEBACK])
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)[:LONGEST_TEXT]

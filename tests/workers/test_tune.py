@@ -1,0 +1,70 @@
+"""Tuning in one call, with real processes."""
+
+from pathlib import Path
+
+import pytest
+from objectives import EPOCHS, SPACE, counted, raises, value
+
+import priorband as pb
+from priorband.storage.records import body
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: int) -> None:
+    tuned = pb.tune(
+        counted, SPACE, EPOCHS, budget=3, workers=workers, study=tmp_path / "s", show="quiet"
+    )
+    with pb.open_study(tmp_path / "s") as study:
+        told = [body(row.body) for row in study.journal.read(0) if row.kind == "told"]
+        epochs = sum(len(one["metrics"]["ran"]) for one in told)
+        history = study.state.history
+        assert epochs == history.spent == study.spending().trainings * EPOCHS.high
+        assert tuned.spending.trainings >= 3
+        assert study.replay().exact
+        assert any(trial.parent is not None for trial in history.trials)
+
+
+def test_without_checkpoints_a_promotion_costs_the_whole(tmp_path: Path) -> None:
+    pb.tune(value, SPACE, EPOCHS, budget=3, study=tmp_path, fresh_process=False, show="quiet")
+    with pb.open_study(tmp_path) as study:
+        trials = study.state.history.trials
+        assert any(trial.parent is not None for trial in trials)
+        assert study.ledger.units == sum(trial.fidelity for trial in trials)
+
+
+def test_running_again_resumes_or_says_that_the_budget_is_spent(tmp_path: Path) -> None:
+    options = {"study": tmp_path, "show": "quiet", "fresh_process": False}
+    first = pb.tune(value, SPACE, EPOCHS, budget=2, **options)  # type: ignore[arg-type]  # mixed
+    again = pb.tune(value, SPACE, EPOCHS, budget=2, **options)  # type: ignore[arg-type]  # mixed
+    assert (again.best, again.spending.trials) == (first.best, first.spending.trials)
+    assert "budget of 2 trainings" in again.reason
+    more = pb.tune(value, budget=4, **options)  # type: ignore[arg-type]  # mixed
+    assert more.spending.trials > first.spending.trials
+
+
+def test_an_objective_that_always_fails_stops_early(tmp_path: Path) -> None:
+    with pytest.raises(pb.HaltedError, match="all failed in the same way"):
+        pb.tune(raises, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", fresh_process=False)
+    with pb.open_study(tmp_path) as study:
+        assert study.ledger.failures == {"raised": 3}
+        assert "no such thing" in study.state.history.observations[0].reason
+
+
+def test_accuracy_is_maximised_at_the_edge(tmp_path: Path) -> None:
+    tuned = pb.tune(
+        lambda trial: -value(trial),
+        SPACE,
+        EPOCHS,
+        budget=2,
+        study=tmp_path,
+        maximize=True,
+        show="quiet",
+        fresh_process=False,
+    )
+    assert tuned.best is not None and tuned.value == -tuned.best.loss < 0
+
+
+def test_a_function_that_no_process_can_import_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(pb.MethodError, match="fresh_process=False"):
+        pb.tune(lambda trial: 0.0, SPACE, EPOCHS, budget=2, study=tmp_path / "s")
+    assert not (tmp_path / "s").exists()

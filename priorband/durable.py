@@ -251,7 +251,7 @@ class DurableStudy:
         with self._lock:
             transaction: Transaction | None = None
             try:
-                with self.journal.transaction(self.ledger.seq) as transaction:
+                with self.journal.transaction(self.ledger.seq, self._folded.take) as transaction:
                     self._folded.take(transaction.rows)
                     yield transaction
             except BaseException:

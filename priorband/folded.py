@@ -14,6 +14,7 @@ from priorband.storage.head import salvage_hint
 from priorband.storage.journal import Row, Transaction, sealed
 from priorband.storage.records import Entry, body, text
 from priorband.trial import Trial
+from priorband.values import replaced
 
 _BROKEN = (FormatError, KeyError, IndexError, TypeError, ValueError, RuntimeError, ArithmeticError)
 
@@ -41,18 +42,20 @@ class Folded:
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take in records that follow the last; any that cannot be is named as damage."""
+        ledger, history = self.ledger, self.state.history
         for row in rows:
-            ledger = self.ledger
             if row.seq != ledger.seq + 1:
                 self.damaged(f"record {ledger.seq + 1} is missing")
             if row.seal != sealed(ledger.seal, row):
                 self.damaged(f"record {row.seq} is not what was written")
             try:
-                event = ledger.apply(row, body(row.body), self.state.history, self.read)
+                event = ledger.apply(row, body(row.body), history, self.read)
                 if event is not None:
-                    self.state = self.state.after(event)
+                    history = history.after(event)
             except _BROKEN as error:
                 self.damaged(f"record {row.seq} ({row.kind:.20}) cannot be: {error}")
+        if rows:
+            self.state = replaced(self.state, history=history)
 
     def append(self, transaction: Transaction, entry: Entry, trial: Trial | None = None) -> None:
         """Write a record, and take it in at once: what is decided next must know of it."""

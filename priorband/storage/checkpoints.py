@@ -29,6 +29,11 @@ class Checkpoints:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._trials = str(root / "trials")
+
+    def knows(self, trial: int) -> bool:
+        """Whether a trial has a folder at all; most cheap ones have none."""
+        return os.path.lexists(f"{self._trials}/{trial}")
 
     def folder(self, trial: int) -> Path:
         """A trial's folder, made if need be."""
@@ -42,6 +47,8 @@ class Checkpoints:
 
     def left_by(self, trial: int, attempt: int) -> Path | None:
         """The checkpoint that a trial's successful attempt has left."""
+        if not self.knows(trial):
+            return None
         place = self.root / "trials" / str(trial)
         for path in (self.root / "trials", place, place / str(attempt)):
             refuse_link(path)

@@ -1,6 +1,7 @@
 """Who a process is, and whether it still lives."""
 
 import os
+import select
 import sys
 from hashlib import blake2b
 from typing import Literal, final
@@ -87,7 +88,9 @@ def die_with_parent(signal_number: int, parent: int) -> None:
 _LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
 _NAMES_OF_MANY = ("", "(none)", "localhost")
+_MOST_WATCHED = 100
 _known: dict[int, Owner] = {}
+_watched: dict[Owner, int] = {}
 _named: set[str] = set()
 
 # A child that is the first of a new pid namespace can have its parent's pid.
@@ -141,6 +144,36 @@ def _own_start(pid: int) -> str:
 
 
 def _look(owner: Owner) -> Fate:
+    """Look at a process; one that lives is watched from then on, which is ten times cheaper."""
+    watched = _watched.get(owner)
+    if watched is None:
+        fate = _inspect(owner)
+        return _watch(owner) if fate == "alive" and hasattr(os, "pidfd_open") else fate
+    poll = select.poll()
+    poll.register(watched, select.POLLIN)
+    if not poll.poll(0):
+        return "alive"
+    os.close(_watched.pop(owner))
+    return "dead"
+
+
+def _watch(owner: Owner) -> Fate:
+    """Take hold of a process, so that its end is seen and its number is never another's."""
+    while len(_watched) >= _MOST_WATCHED:
+        os.close(_watched.pop(next(iter(_watched))))
+    try:
+        watched = os.pidfd_open(owner.pid)
+    except OSError:
+        return _inspect(owner)
+    fate = _inspect(owner)  # it may have ended, and another have its number, in between
+    if fate == "alive":
+        _watched[owner] = watched
+    else:
+        os.close(watched)
+    return fate
+
+
+def _inspect(owner: Owner) -> Fate:
     try:
         state, started = _stat(owner.pid)
     except (FileNotFoundError, ProcessLookupError):

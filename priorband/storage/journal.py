@@ -6,7 +6,7 @@ no decision reads them.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
@@ -100,6 +100,9 @@ class Transaction:
         return not (self.appended or self.claimed or self.dropped or self.suspected)
 
 
+Meanwhile = Callable[[list[Row]], object]
+
+
 class Journal(Protocol):
     """Storage of one study."""
 
@@ -119,8 +122,14 @@ class Journal(Protocol):
     def leases(self) -> list[Lease]:
         """Who is at work, without a lock."""
 
-    def transaction(self, after: int) -> AbstractContextManager[Transaction]:
-        """The next turn to write, with the records that follow that number."""
+    def transaction(
+        self, after: int, meanwhile: Meanwhile = list
+    ) -> AbstractContextManager[Transaction]:
+        """The next turn to write, with the records that follow that number.
+
+        Records that others write while this one waits are handed to `meanwhile` in turn; the
+        transaction then holds those that follow the last.
+        """
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew leases; the trials among them that this worker still holds."""

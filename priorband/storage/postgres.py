@@ -8,6 +8,7 @@ the server. Every commit is synced by the server before it counts as written.
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -17,10 +18,22 @@ from priorband.errors import DamagedError, FormatError, StorageError
 from priorband.storage import sql
 from priorband.storage.address import brief, connect, driver, shown, split
 from priorband.storage.head import salvage_hint
-from priorband.storage.journal import FORMAT, Beat, Lease, Row, Transaction, refuse_version
+from priorband.storage.journal import (
+    FORMAT,
+    Beat,
+    Lease,
+    Meanwhile,
+    Row,
+    Transaction,
+    refuse_version,
+)
+from priorband.storage.turns import FIRST, GROWTH, LONGEST
 
 if TYPE_CHECKING:
     import psycopg
+
+
+PATIENCE = 60.0
 
 
 @final
@@ -88,27 +101,43 @@ class PostgresJournal:
             return float(self._run("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0])
 
     @contextmanager
-    def transaction(self, after: int) -> Iterator[Transaction]:
+    def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
         """The next turn to write: one round trip to begin it, one to end it."""
         with self._mutex, self._translated("main"):
             connection = self._connection("main")
-            cursor = connection.execute(
-                f"BEGIN; SELECT pg_advisory_xact_lock({self._key});"
-                "SELECT extract(epoch FROM clock_timestamp())::float8;"
-                f"{self._version_query()}; {self._sql[sql.READ] % int(after)}; "
-                f"{self._sql[sql.LEASES]}"
-            )
             try:
-                _, _, now, version, rows, leases = _sets(cursor)
-                self._check_version(version)
-                transaction = Transaction(
-                    now[0][0], sql.rows(rows, self.where), sql.leases(leases, self.where)
-                )
+                transaction = self._turn(connection, after, meanwhile)
                 yield transaction
                 self._finish(connection, transaction)
             except BaseException:
                 _abandon(connection)
                 raise
+
+    def _turn(
+        self, connection: "psycopg.Connection", after: int, meanwhile: Meanwhile
+    ) -> Transaction:
+        """Try for the lock, take in what was written meanwhile, and try again."""
+        pause, patience = FIRST, time.monotonic() + PATIENCE
+        while True:
+            cursor = connection.execute(
+                f"BEGIN; SELECT pg_try_advisory_xact_lock({self._key});"
+                "SELECT extract(epoch FROM clock_timestamp())::float8;"
+                f"{self._version_query()}; {self._sql[sql.READ] % int(after)}; "
+                f"{self._sql[sql.LEASES]}"
+            )
+            _, locked, now, version, found, leases = _sets(cursor)
+            rows = sql.rows(found, self.where)
+            if locked[0][0]:
+                self._check_version(version)
+                return Transaction(now[0][0], rows, sql.leases(leases, self.where))
+            connection.execute("ROLLBACK")
+            if rows:
+                after = rows[-1].seq
+                meanwhile(rows)
+            if time.monotonic() > patience:
+                raise StorageError(f"{self.where} is busy: its lock is held for {PATIENCE:g} s.")
+            time.sleep(pause * (0.5 + os.urandom(1)[0] / 255))
+            pause = min(pause * GROWTH, LONGEST)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew leases. Not waited for until it is on disk: a lost sign of life is not missed."""

@@ -42,10 +42,10 @@ def body(stored: str) -> dict[str, Any]:
     if len(stored) > LONGEST:
         raise FormatError(f"it has {len(stored)} characters, {LONGEST} are allowed")
     try:
-        data = _decode(stored)
+        data, end = _decode(stored)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"it is not JSON ({error})") from None
-    if type(data) is not dict:
+    if type(data) is not dict or end != len(stored):
         raise FormatError("it is not a JSON object")
     return data
 
@@ -71,4 +71,4 @@ def _no_constant(name: str) -> float:
 
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
-_decode = json.JSONDecoder(parse_constant=_no_constant).decode
+_decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode

@@ -41,6 +41,8 @@ BEAT = (
     "WHERE trial = %s AND attempt = %s AND worker = %s"
 )
 
+_LEASE_TYPES = (int, int, str, str, str, str, int, str, float, float)
+
 Statement = tuple[str, tuple[Any, ...]]
 
 
@@ -97,11 +99,7 @@ def _flat(lease: Lease) -> tuple[Any, ...]:
 
 def _lease(columns: Any) -> Lease:
     trial, attempt, worker, host, machine, place, pid, started, *rest = columns
-    texts = (worker, host, machine, place, started)
-    if not all(isinstance(text, str) for text in texts):
+    types = tuple(map(type, columns))
+    if types[:10] != _LEASE_TYPES or not {*types[10:]} <= {float, type(None)}:
         raise TypeError
-    until, seconds, *maybe = rest
-    suspected, step, loss = (None if x is None else float(x) for x in maybe)
-    owner = Owner(host, machine, place, int(pid), started)
-    held = (int(trial), int(attempt), worker, owner, float(until), float(seconds))
-    return Lease(*held, suspected, step, loss)
+    return Lease(trial, attempt, worker, Owner(host, machine, place, pid, started), *rest)

@@ -1,8 +1,8 @@
 """The journal in SQLite: a folder with `study.db`, for workers on one machine.
 
-Every transaction is synced before it counts as written. Writers queue for a file lock, which is
-fair and falls to the next when its holder is killed; readers see the last committed state and wait
-for nobody. On a network file system the write-ahead log is not safe, so the older journal is used.
+Every transaction is synced before it counts as written. Writers take turns by a file
+lock, which falls when its holder is killed; readers see the last committed state and wait for
+nobody. On a network file system the write-ahead log is not safe, so the older journal is used.
 """
 
 import os
@@ -20,18 +20,20 @@ from priorband.errors import DamagedError, PriorbandError, StorageError
 from priorband.storage import sql
 from priorband.storage.head import NAME as HEAD_NAME
 from priorband.storage.head import Head, salvage_hint
-from priorband.storage.journal import Beat, Lease, Row, Transaction
-from priorband.storage.links import open_own, refuse_link, sync_folder
+from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
+from priorband.storage.links import refuse_link, sync_folder
 from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode
+from priorband.storage.turns import Turns
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows: SQLite's own locks alone
-    fcntl = None
-
-LOCK_NAME = "study.lock"
 PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
+COMMITS = 250  # of one process, before it copies the log back
+
+_PRAGMAS = (
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+    "fullfsync = ON",
+    "wal_autocheckpoint = 0",
+)
 
 _DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
 _TEXTS = (
@@ -74,7 +76,8 @@ class SqliteJournal:
         self._beating = threading.Lock()
         self._head = Head(folder)
         self._connections: dict[str, sqlite3.Connection] = {}
-        self._lock: int | None = None
+        self._turns = Turns(folder)
+        self._commits = 0
         self._pid = os.getpid()
 
     def exists(self) -> bool:
@@ -93,7 +96,7 @@ class SqliteJournal:
     def prepare(self) -> None:
         """Make the folder and the tables, unless they exist."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._mutex, self._translated(), self._turn():
+        with self._mutex, self._translated(), self._turns.turn():
             self._head.create()
             with closing(self._connect("rwc")) as connection:
                 set_mode(connection, self.folder)
@@ -137,27 +140,41 @@ class SqliteJournal:
         return time.time()
 
     @contextmanager
-    def transaction(self, after: int) -> Iterator[Transaction]:
+    def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
         """The next turn to write."""
-        with self._mutex, self._translated(), self._turn():
-            connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                same_version(connection, self.where)
-                run = connection.execute
-                rows = sql.rows(run(_SQL[sql.READ], (after,)).fetchall(), self.where)
-                leases = sql.leases(run(_SQL[sql.LEASES]).fetchall(), self.where)
-                transaction = Transaction(self.now(), rows, leases)
+
+        def catch_up() -> None:
+            nonlocal after
+            rows = self.read(after)
+            if rows:
+                after = rows[-1].seq
+                meanwhile(rows)
+
+        with self._mutex, self._translated():
+            self._after_fork()
+            with self._turns.turn(catch_up), self._transaction(after) as transaction:
                 yield transaction
-                for statement, values in sql.writes(transaction):
-                    run(_SQL[statement], values)
-                run("ROLLBACK" if transaction.empty else "COMMIT")
-            except BaseException:
-                _roll_back(connection)
-                raise
-            if transaction.appended:
-                last = transaction.appended[-1]
-                self._witness(last)
+
+    @contextmanager
+    def _transaction(self, after: int) -> Iterator[Transaction]:
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            same_version(connection, self.where)
+            run = connection.execute
+            rows = sql.rows(run(_SQL[sql.READ], (after,)).fetchall(), self.where)
+            leases = sql.leases(run(_SQL[sql.LEASES]).fetchall(), self.where)
+            transaction = Transaction(self.now(), rows, leases)
+            yield transaction
+            for statement, values in sql.writes(transaction):
+                run(_SQL[statement], values)
+            run("ROLLBACK" if transaction.empty else "COMMIT")
+        except BaseException:
+            _roll_back(connection)
+            raise
+        if transaction.appended:
+            self._witness(transaction.appended[-1])
+            self._copy_back(connection)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew leases. Not synced: a sign of life that a power loss takes is not missed."""
@@ -186,9 +203,17 @@ class SqliteJournal:
                 connection.close()
             self._connections.clear()
             self._head.close()
-            if self._lock is not None:
-                os.close(self._lock)
-                self._lock = None
+            self._turns.close()
+
+    def _copy_back(self, connection: sqlite3.Connection) -> None:
+        """Now and then bring the write-ahead log into the database, while it is our turn.
+
+        Left to itself SQLite tries after every commit once the log is long, and keeps trying while
+        others read.
+        """
+        self._commits += 1
+        if self._commits % COMMITS == 0:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _witness(self, last: Row) -> None:
         try:
@@ -205,21 +230,6 @@ class SqliteJournal:
                 f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "
                 f"written, but the database {wrong}. {salvage_hint(self.where)}"
             )
-
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Wait in line to write."""
-        if fcntl is None:
-            yield
-            return
-        self._after_fork()
-        if self._lock is None:
-            self._lock = open_own(self.folder / LOCK_NAME, os.O_RDWR | os.O_CREAT)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def _connection(self, synchronous: str = "FULL") -> sqlite3.Connection:
         self._after_fork()
@@ -248,7 +258,7 @@ class SqliteJournal:
             uri=True,
         )
         try:
-            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "fullfsync = ON"):
+            for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute(f"PRAGMA synchronous = {synchronous}")
         except BaseException:
@@ -260,8 +270,9 @@ class SqliteJournal:
         """Forget what belongs to the process that this one was forked from."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            _inherited.append((self._connections, self._head))
-            self._connections, self._head, self._lock = {}, Head(self.folder), None
+            _inherited.append((self._connections, self._head, self._turns))
+            self._connections, self._head = {}, Head(self.folder)
+            self._turns = Turns(self.folder)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal, TypeVar, final
 
 from priorband.attempts import Claim, Idle, Report, restored_report
@@ -101,11 +102,12 @@ class Worker:
 
     def _turn(self, report: Report | None, claim: str) -> Claim | Idle | None:
         """Hand in and ask; a result that storage does not take is spooled while we wait."""
-        spool, kept = Spool(self.study.ledger.study), None
+        kept: Path | None = None
 
         def on_trouble() -> None:
             nonlocal kept
             if report is not None and kept is None and report.kind != "preempted":
+                spool = Spool(self.study.ledger.study)
                 kept = spool.put(f"{report.trial}-{report.attempt}", report.described())
                 if kept:
                     self.say(f"The result of trial {report.trial} is kept in {kept} meanwhile.")
@@ -118,7 +120,7 @@ class Worker:
                 raise
             answer = self.study.turn(report, "")
         if kept is not None:
-            spool.remove(kept)
+            kept.unlink(missing_ok=True)
         return answer
 
     def _patient(self, act: Callable[[], T], on_trouble: Callable[[], None] = lambda: None) -> T:
@@ -165,6 +167,8 @@ class Worker:
     def _tidy(self, report: Report) -> None:
         """Remove checkpoints that are of no more use."""
         try:
+            if not self.evaluation.checkpoints.knows(report.trial):
+                return
             if report.loss is not None:
                 self.evaluation.checkpoints.settle(report.trial, report.attempt)
             if self.options.keep == "promotable":

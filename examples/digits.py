@@ -1,22 +1,24 @@
 """Tune a small neural network on handwritten digits with PriorBand: a real training, end to end.
 
-    python examples/digits.py [--budget 12] [--seed 0] [--method priorband]
+    python examples/digits.py [--budget 12] [--workers 2] [--study runs/digits] [--seed 0]
 
-The network is scikit-learn's MLP on the digits it ships with. Epochs are the fidelity: most
-configurations are given one epoch, the best of them three, then nine, and few all 27. A promoted
-configuration goes on training where it had stopped. The prior is what a practitioner would try
-first; it is neither perfect nor taken on faith.
+Epochs are the fidelity: most configurations are given one epoch, the best of them three, then nine,
+and few all 27. A promoted configuration goes on training from the checkpoint it has left. The prior
+is what a practitioner would try first; it is neither perfect nor taken on faith.
+
+The study is kept in a folder. Kill this at any moment and run it again: it goes on where it was.
+With the budget spent it says so; a larger --budget goes on from there. `priorband status
+runs/digits` shows it from another terminal, and `priorband worker runs/digits --objective
+digits:train` there (in this folder) helps along.
 """
 
 import argparse
-import copy
+import os
 import sys
-import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import priorband as pb
 
@@ -28,81 +30,97 @@ SPACE = pb.Space(
         "batch_size": pb.Integer(16, 256, log=True, prior=64),
         "width": pb.Integer(8, 128, log=True),
         "layers": pb.Ordinal([1, 2, 3], prior=2),
-        "activation": pb.Categorical(["relu", "tanh", "logistic"], prior="relu"),
+        "activation": pb.Categorical(["relu", "tanh"], prior="relu"),
     }
 )
-EPOCHS = pb.Fidelity("epochs", 1, 27)
+FIDELITY = pb.Fidelity("epochs", 1, 27)
+DATA = Path(__file__).with_name("digits.npz")  # see DATA.md for where it is from
+
+Arrays = dict[str, Any]
 
 
-class Digits:
-    """Trains networks and keeps them, so that a promotion can go on from its parent's weights."""
-
-    def __init__(self) -> None:
-        try:
-            from sklearn.datasets import load_digits
-            from sklearn.model_selection import train_test_split
-        except ImportError:
-            sys.exit("This example trains with scikit-learn: pip install 'priorband[demo]'")
-        images, labels = load_digits(return_X_y=True)
-        split = train_test_split(images / 16.0, labels, test_size=0.4, random_state=0)
-        self.train_x, self.test_x, self.train_y, self.test_y = split
-        self.trained: dict[int, tuple[Any, int]] = {}
-
-    def error(self, trial: pb.Trial) -> float:
-        """The validation error after training up to the trial's epochs."""
-        network, done = self._start(trial)
-        for _ in range(done, int(trial.fidelity)):
-            network.partial_fit(self.train_x, self.train_y, classes=np.arange(10))
-        self.trained[trial.id] = network, int(trial.fidelity)
-        return 1.0 - float(network.score(self.test_x, self.test_y))
-
-    def _start(self, trial: pb.Trial) -> tuple[Any, int]:
-        from sklearn.neural_network import MLPClassifier
-
-        if trial.parent is not None:
-            return copy.deepcopy(self.trained[trial.parent])
-        config = trial.config
-        network = MLPClassifier(
-            hidden_layer_sizes=(config["width"],) * config["layers"],
-            activation=config["activation"],
-            learning_rate_init=config["learning_rate"],
-            alpha=config["weight_decay"],
-            beta_1=config["beta_1"],
-            batch_size=config["batch_size"],
-            random_state=0,
+def train(trial: pb.Attempt) -> dict[str, float]:
+    """Train up to the trial's epochs, and return the validation error."""
+    x, y, validation_x, validation_y = load()
+    network = restored(trial.resume_from) if trial.resume_from else fresh(trial.config, trial.seed)
+    for epoch in trial.steps():
+        order = np.random.default_rng([trial.seed, int(epoch)]).permutation(len(x))
+        for batch in np.array_split(order, max(1, len(x) // trial.config["batch_size"])):
+            update(network, gradients(network, trial.config, x[batch], y[batch]), trial.config)
+        error = float(
+            (scores(network, trial.config, validation_x)[-1].argmax(1) != validation_y).mean()
         )
-        return network, 0
+        trial.report(epoch, loss=error)
+        np.savez(trial.checkpoint_dir / "network.npz", **network)
+    return {"loss": error, "parameters": sum(w.size for n, w in network.items() if n[0] == "w")}
 
 
-def tune(study: pb.Study, digits: Digits, trainings: float, console: Console) -> None:
-    """Ask, train, tell, until the budget is spent, and say how it goes."""
-    budget = trainings * EPOCHS.high
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f} epochs"),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("starting", total=budget)
-        while study.state.history.spent < budget:
-            trial = study.ask()
-            before = study.best
-            try:
-                study.tell(trial, digits.error(trial))
-            except ValueError as reason:  # weights that overflowed
-                study.fail(trial, reason)
-            best = study.best
-            if best is not None and best is not before:
-                bar.console.print(
-                    f"{study.state.history.spent / EPOCHS.high:5.1f} trainings  trial {trial.id:3d}"
-                    f"  {trial.fidelity:2g} epochs  {trial.origin:<9}  error {best.loss:.4f}"
-                )
-            if best is not None:
-                bar.update(task, description=f"trial {trial.id}, best error {best.loss:.4f}")
-            bar.update(task, completed=min(study.state.history.spent, budget))
+def load() -> tuple[Any, Any, Any, Any]:
+    """Images and labels to train on, and to validate on."""
+    with np.load(DATA) as data:
+        x, y = data["images"] / 16.0, data["labels"].astype(int)
+    order = np.random.default_rng(0).permutation(len(x))
+    first, rest = order[:1100], order[1100:]
+    return x[first], y[first], x[rest], y[rest]
+
+
+def fresh(config: pb.Config, seed: int) -> Arrays:
+    """A new network, with Adam's two moments for each weight."""
+    rng = np.random.default_rng(seed)
+    sizes = [64, *[config["width"]] * config["layers"], 10]
+    network: Arrays = {"steps": np.array(0)}
+    for i, (n, m) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        network[f"w{i}"] = rng.normal(0, np.sqrt(2 / n), (n + 1, m))
+        network |= {f"m{i}": np.zeros((n + 1, m)), f"v{i}": np.zeros((n + 1, m))}
+    return network
+
+
+def restored(folder: Path) -> Arrays:
+    """The network that a checkpoint holds."""
+    with np.load(folder / "network.npz", allow_pickle=False) as saved:
+        return dict(saved)
+
+
+def layers(network: Arrays) -> range:
+    """The numbers of its layers."""
+    return range(sum(name[0] == "w" for name in network))
+
+
+def scores(network: Arrays, config: pb.Config, x: Any) -> list[Any]:
+    """What each layer gives, the last one the digits' scores."""
+    found = [x]
+    for i in layers(network):
+        x = np.hstack([x, np.ones((len(x), 1))]) @ network[f"w{i}"]
+        if i < layers(network)[-1]:
+            x = np.tanh(x) if config["activation"] == "tanh" else np.maximum(x, 0)
+        found.append(x)
+    return found
+
+
+def gradients(network: Arrays, config: pb.Config, x: Any, y: Any) -> list[Any]:
+    """Of the cross entropy, for each layer's weights."""
+    seen = scores(network, config, x)
+    odds = np.exp(seen[-1] - seen[-1].max(1, keepdims=True))
+    back = odds / odds.sum(1, keepdims=True)
+    back[np.arange(len(y)), y] -= 1
+    found = []
+    for i in reversed(layers(network)):
+        inputs = np.hstack([seen[i], np.ones((len(x), 1))])
+        found.append(inputs.T @ back / len(y))
+        slope = 1 - seen[i] ** 2 if config["activation"] == "tanh" else seen[i] > 0
+        back = (back @ network[f"w{i}"][:-1].T) * slope
+    return found[::-1]
+
+
+def update(network: Arrays, slopes: list[Any], config: pb.Config) -> None:
+    """One step of Adam with decoupled weight decay."""
+    network["steps"] = network["steps"] + 1
+    t, beta, rate = int(network["steps"]), config["beta_1"], config["learning_rate"]
+    for i, slope in enumerate(slopes):
+        m = network[f"m{i}"] = beta * network[f"m{i}"] + (1 - beta) * slope
+        v = network[f"v{i}"] = 0.999 * network[f"v{i}"] + 0.001 * slope**2
+        move = m / (1 - beta**t) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        network[f"w{i}"] = network[f"w{i}"] * (1 - rate * config["weight_decay"]) - rate * move
 
 
 def main() -> None:
@@ -111,42 +129,26 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--budget", type=float, default=12, help="full trainings (default 12)")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--study", default="runs/digits", help="a folder, or postgresql://...")
     parser.add_argument("--method", default="priorband", help="see priorband.methods()")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    if not options.budget > 0:
-        parser.error("--budget must be above 0")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers share the cores: one thread each
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        study = pb.Study(SPACE, EPOCHS, options.method, options.seed)
+        pb.tune(
+            train,
+            SPACE,
+            FIDELITY,
+            budget=options.budget,
+            workers=options.workers,
+            study=options.study,
+            method=options.method,
+            seed=options.seed,
+        )
     except pb.PriorbandError as error:
-        parser.error(str(error))
-    console = Console(highlight=False)
-    console.print(
-        f"Trials of each bracket, and what it costs in full trainings:\n{study.state.ladder}"
-    )
-    console.print(f"Tuning for {options.budget:g} full trainings of {EPOCHS.high} epochs.\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # networks that diverge are told as bad losses
-        tune(study, Digits(), options.budget, console)
-    report(study, console)
-
-
-def report(study: pb.Study, console: Console) -> None:
-    """What was found, beside what the prior alone would have given."""
-    history, best = study.state.history, study.best
-    if best is None:
-        sys.exit("No trial succeeded.")
-    console.print(f"\nBest error {best.loss:.4f}, after {best.fidelity} epochs, with:")
-    for name, setting in best.config.items():
-        shown = f"{setting:.4g}" if isinstance(setting, float) else setting
-        console.print(f"    {name:<14} {shown}")
-    mode = next((o for o in history.observations if o.trial.origin == "mode"), None)
-    if mode is not None:
-        console.print(f"The prior's own settings gave {mode.loss:.4f}.")
-    console.print(
-        f"{len(history.observations)} trials for the price of "
-        f"{history.spent / EPOCHS.high:.1f} full trainings."
-    )
+        sys.exit(f"{error}")
 
 
 if __name__ == "__main__":

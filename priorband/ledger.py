@@ -21,6 +21,9 @@ from priorband.values import frozen
 Kind = Literal["raised", "diverged", "memory", "timeout", "crashed", "invalid", "lost", "preempted"]
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has them
 
+OWN_FAULTS = ("raised", "invalid", "crashed")
+"""Failures that speak of a mistake in the objective rather than of a configuration."""
+
 Reader = Callable[[Any], Config]
 
 
@@ -192,9 +195,10 @@ class Ledger:
         self._end(row, body, history)
         ending = _ending(0, body, "")
         self.failures[ending.kind] += 1
-        what = f"{ending.kind} {body.get('where', '')}"
-        known, times, since = self.trouble
-        self.trouble = (what, times + 1, since) if what == known else (what, 1, row.seq)
+        if ending.kind in OWN_FAULTS:
+            what = f"{ending.kind} {body.get('where', '')}"
+            known, times, since = self.trouble
+            self.trouble = (what, times + 1, since) if what == known else (what, 1, row.seq)
         return Failed(_id(row), f"{ending.kind}: {ending.reason}")
 
     def _remark(self, row: Row, body: dict[str, Any], history: History, read: Reader) -> None:

@@ -16,6 +16,7 @@ from priorband.errors import MethodError
 from priorband.storage.identity import die_with_parent
 from priorband.workers.attempt import Attempt, Diverged, Interrupted, Task
 from priorband.workers.results import failed, raised, returned
+from priorband.workers.stopping import SIGNALS
 
 Objective = Callable[[Attempt], Any]
 AFTER_TERM = 5.0  # seconds between asking a process to end and ending it
@@ -102,6 +103,13 @@ def _main(pipe: Connection, objective: Objective, task: Task, parent: int, shown
     die_with_parent(signal.SIGKILL, parent)
     _keep_log(task, shown)
     word: list[str] = []
+
+    def heard(number: int, frame: object) -> None:
+        del frame
+        word.append(signal.Signals(number).name)
+
+    for number in SIGNALS:  # a batch system sends them to all processes of a job
+        signal.signal(number, heard)
 
     def stopping() -> str:
         while pipe.poll():

@@ -117,21 +117,21 @@ class Dealer:
         attempt = self.folded.ledger.winners.get(trial.parent, 1)
         return reached if self.checkpoints.left_by(trial.parent, attempt) else 0
 
-    def settle(self, transaction: Transaction, report: Report) -> bool:
-        """Write down what came of an attempt; whether it counts."""
+    def settle(self, transaction: Transaction, report: Report, final: bool = False) -> bool:
+        """Write down what came of an attempt; whether it counts. `final` leaves no further one."""
         opened = self.folded.ledger.running.get(report.trial)
         if opened is None:
             return self._late(transaction, report)
         if report.loss is not None:
-            ended = {"attempt": report.attempt, "loss": report.loss, **report.details}
+            ended = {**report.details, "attempt": report.attempt, "loss": report.loss}
             self.folded.append(transaction, Entry("told", report.trial, ended))
         elif opened.attempt != report.attempt or not opened.held:
             return self._late(transaction, report)
         else:
             kind = report.kind or "raised"
             ended = {"attempt": report.attempt, "kind": kind, "reason": report.reason}
-            last = opened.ended(kind) + 1 >= self.attempts[kind]
-            ended |= report.details if last else {}
+            last = final or opened.ended(kind) + 1 >= self.attempts[kind]
+            ended = {**report.details, **ended} if last else ended
             self.folded.append(
                 transaction, Entry("failed" if last else "returned", report.trial, ended)
             )
@@ -148,6 +148,6 @@ class Dealer:
                     return row.kind != "remark"
         what = report.reason if report.loss is None else f"a loss of {report.loss!r}"
         late = {"attempt": report.attempt, "text": f"came too late: {what}"}
-        late |= {"loss": report.loss, "kind": report.kind} | dict(report.details)
+        late = {**report.details, **late, "loss": report.loss, "kind": report.kind}
         self.folded.append(transaction, Entry("remark", report.trial, late))
         return False

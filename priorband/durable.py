@@ -17,7 +17,14 @@ from priorband.budget import Budget, Spending, budget
 from priorband.dealer import Dealer
 from priorband.errors import ExhaustedError, TrialError
 from priorband.folded import Folded
-from priorband.given import any_fidelity, given_loss, known_trial, running_trial, trial_fidelity
+from priorband.given import (
+    any_fidelity,
+    given_loss,
+    known_trial,
+    plain_metric,
+    running_trial,
+    trial_fidelity,
+)
 from priorband.ledger import Kind, Ledger
 from priorband.problem import Problem
 from priorband.replay import Replay, replayed
@@ -152,14 +159,15 @@ class DurableStudy:
         """What an evaluation brought; False if another attempt had ended the trial before."""
         number = given_loss(loss)
         report = self._by_hand(trial)
-        details = {"metrics": metrics} if metrics else {}
+        plain = {name: plain_metric(value) for name, value in metrics.items()}
+        details = {"metrics": plain} if plain else {}
         if math.isfinite(number):
             return self._told(Report(*report, number, details=details))
         return self._told(Report(*report, None, "diverged", f"the loss was {number}", details))
 
     def fail(self, trial: Trial | int, reason: object = "", kind: Kind = "raised") -> bool:
         """An evaluation brought no loss: its slot is filled, and it is never promoted."""
-        return self._told(Report(*self._by_hand(trial), None, kind, str(reason), {"final": True}))
+        return self._told(Report(*self._by_hand(trial), None, kind, str(reason)))
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
         """A known configuration to try next, as `Study.queue`."""
@@ -231,7 +239,7 @@ class DurableStudy:
 
     def _told(self, report: Report) -> bool:
         with self._writing() as transaction:
-            counted = self._dealer.settle(transaction, report)
+            counted = self._dealer.settle(transaction, report, final=True)
         self.pulse.let_go(report.trial)
         return counted
 

@@ -1,5 +1,6 @@
 """What people hand to a study, checked: each error says what was wrong and what is allowed."""
 
+import json
 import math
 import warnings
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space, plain
 from priorband.trial import Trial
+
+LONGEST_TEXT = 2_000
 
 
 def given_space(space: Space) -> Space:
@@ -150,3 +153,18 @@ def trial_fidelity(given: float | None, fidelity: Fidelity, ladder: Ladder) -> f
     if fidelity.integer and at is not None and not whole(at):
         raise SpaceError(f"`{fidelity.name}` must be a whole number, got {given!r}.")
     return at
+
+
+def plain_metric(value: Any) -> Any:
+    """A metric as JSON can carry it; what it cannot is kept as text."""
+    try:
+        number = given_loss(value)
+        return number if math.isfinite(number) else str(number)
+    except (LossError, TypeError, ValueError):
+        pass
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    try:
+        return json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)[:LONGEST_TEXT]

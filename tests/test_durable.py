@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import priorband as pb
 from priorband.attempts import Claim, Idle, Report
+from priorband.storage.records import body
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4), "kind": pb.Categorical(["a", "b"])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -126,3 +128,34 @@ def test_a_study_that_is_not_there_is_not_made_without_a_space(tmp_path: Path) -
     with pytest.raises(pb.FormatError, match="no study"):
         pb.open_study(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_beat_for_an_earlier_attempt_says_nothing_of_the_next(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study.pulse.hold(0, 1)
+
+    def slow_answer(worker: str, beats: object, seconds: float) -> set[int]:
+        study.pulse.hold(0, 2)  # while the beat is under way
+        return set()
+
+    monkeypatch.setattr(study.journal, "beat", slow_answer)
+    study.pulse._beat()
+    assert not study.pulse.gone(0)
+    monkeypatch.setattr(study.journal, "beat", lambda worker, beats, seconds: set())
+    study.pulse._beat()
+    assert study.pulse.gone(0)
+
+
+def test_metrics_told_by_hand_are_kept_as_plain_data(study: pb.DurableStudy) -> None:
+    trial = study.ask()
+    study.tell(trial, 0.5, accuracy=np.float32(0.25), by_class=np.ones(2))
+    (told,) = (row for row in study.journal.about(trial.id) if row.kind == "told")
+    assert body(told.body)["metrics"] == {"accuracy": 0.25, "by_class": [1.0, 1.0]}
+
+
+def test_a_failure_told_by_hand_is_final(study: pb.DurableStudy) -> None:
+    trial = study.ask()
+    assert study.fail(trial, "no room", kind="memory")
+    outcome = study.state.history.outcome(trial.id)
+    assert outcome is not None and outcome.reason == "memory: no room"

@@ -57,11 +57,17 @@ LAYERS = {
     "durable": "given problem budget trial state replay storage ledger attempts folded dealer",
     "opening": "given space fidelity history schedulers.full optimizer methods problem storage "
     "ledger folded durable",
+    "copyist": "problem trial events storage ledger",
+    "mending": "space problem trial events storage ledger copyist",
+    "inspection": "space history plain problem storage ledger opening copyist mending",
     "study": "given space fidelity trial events state schedulers.full optimizer methods replay",
-    "overview": "budget ladder trial state history storage ledger durable",
-    "display": "budget trial durable overview",
+    "wording": "",
+    "pace": "budget storage",
+    "overview": "budget ladder trial state history storage ledger durable wording pace",
+    "views": "trial durable wording pace overview",
+    "display": "durable views",
     "benchmarks": "space fidelity",
-    "workers": "given space fidelity trial conditions schedulers.base optimizer problem budget "
+    "workers": "given space fidelity trial conditions schedulers optimizer problem budget "
     "storage ledger attempts study durable opening overview display",
     "analysis": "space ladder trial history state study workers",
     "testing": "space fidelity trial history state schedulers samplers optimizer study",

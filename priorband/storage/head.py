@@ -27,12 +27,17 @@ class Head:
         self._file: int | None = None
 
     def create(self) -> None:
-        """Make the file, saying that there is no record, unless it exists."""
+        """Make the file, saying that there is no record, unless it exists; whole, or not at all."""
         if self.path.exists():
             return
-        self.write(0, 0)
-        assert self._file is not None
-        os.fsync(self._file)
+        part = self.path.with_name(f"{NAME}.part")
+        opened = open_own(part, os.O_RDWR | os.O_CREAT)
+        try:
+            os.pwrite(opened, _text(0, 0), 0)
+            os.fsync(opened)
+        finally:
+            os.close(opened)
+        os.replace(part, self.path)
         sync_folder(self.path.parent)
 
     def write(self, seq: int, seal: int) -> None:

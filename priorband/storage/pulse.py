@@ -46,10 +46,12 @@ class Pulse:
             self._gone.discard(trial)
 
     def progress(self, trial: int, step: float | None, loss: float | None) -> None:
-        """Say how far a trial has come."""
+        """Say how far a trial has come; what is None stays as it was said before."""
         with self._lock:
             known = self._held.get(trial)
             if known is not None:
+                step = known.step if step is None else step
+                loss = known.loss if loss is None else loss
                 self._held[trial] = Beat(trial, known.attempt, step, loss)
         self._wake.set()
 
@@ -88,5 +90,7 @@ class Pulse:
         except PriorbandError:  # the next beat comes soon, and the result is what counts
             return
         with self._lock:
-            lost = {beat.trial for beat in beats} - still
-            self._gone |= lost & self._held.keys()
+            for beat in beats:
+                held = self._held.get(beat.trial)
+                if beat.trial not in still and held and held.attempt == beat.attempt:
+                    self._gone.add(beat.trial)

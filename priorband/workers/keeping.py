@@ -4,9 +4,12 @@ from typing import final
 
 from priorband.durable import DurableStudy
 from priorband.schedulers.base import promotable
+from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.storage.checkpoints import Checkpoints
 
 MOST = 200
+BOUNDED = (FullFidelity, SuccessiveHalving, Hyperband)  # few can rise there; anyone may elsewhere
 
 
 @final
@@ -34,9 +37,10 @@ class Keeping:
         history = state.history
         open_ones = set(promotable(problem.optimizer.scheduler, state, held))
         ranked = sorted(open_ones, key=self._rank)
+        most = None if isinstance(problem.optimizer.scheduler, BOUNDED) else self.most
         in_use = {trial.parent for trial in history.running if trial.parent is not None}
         best = {one.trial.id for one in (self.study.best, self.study.best_in_full) if one}
-        return set(ranked[: self.most]) | in_use | best
+        return set(ranked[:most]) | in_use | best
 
     def _rank(self, number: int) -> tuple[float, float]:
         """Those that were trained further first, then the better ones."""

@@ -1,16 +1,14 @@
 """What an objective returns or raises, as plain data."""
 
-import json
 import math
 import traceback
 from collections.abc import Mapping
 from typing import Any
 
 from priorband.errors import LossError
-from priorband.given import given_loss
+from priorband.given import LONGEST_TEXT, given_loss, plain_metric
 from priorband.ledger import Kind
 
-LONGEST_TEXT = 2_000
 LONGEST_TRACEBACK = 20_000
 
 
@@ -55,18 +53,3 @@ def raised(error: BaseException) -> dict[str, Any]:
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
     details = {"traceback": trace[-LONGEST_TRACEBACK:], "where": "".join(where)}
     return failed("memory" if memory else "raised", text, details)
-
-
-def plain_metric(value: Any) -> Any:
-    """A metric as JSON can carry it; what it cannot is kept as text."""
-    try:
-        number = given_loss(value)
-        return number if math.isfinite(number) else str(number)
-    except (LossError, TypeError, ValueError):
-        pass
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    try:
-        return json.loads(json.dumps(value, allow_nan=False)[:LONGEST_TRACEBACK])
-    except (TypeError, ValueError, RecursionError):
-        return repr(value)[:LONGEST_TEXT]

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
 
-from priorband.errors import DamagedError, PriorbandError, StorageError
+from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
 from priorband.storage.head import NAME as HEAD_NAME
 from priorband.storage.head import Head, salvage_hint
 from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
 from priorband.storage.links import refuse_link, sync_folder
+from priorband.storage.sqlite_errors import translated
 from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode
 from priorband.storage.turns import Turns
 
@@ -49,19 +50,6 @@ _TEXTS = (
     "BEAT",
 )
 _SQL = {getattr(sql, n): getattr(sql, n).format(**_DIALECT).replace("%s", "?") for n in _TEXTS}
-_TRANSIENT = {
-    sqlite3.SQLITE_BUSY: "is busy",
-    sqlite3.SQLITE_LOCKED: "is busy",
-    sqlite3.SQLITE_PROTOCOL: "is busy",
-    sqlite3.SQLITE_FULL: "is on a disk that is full",
-    sqlite3.SQLITE_IOERR: "cannot be read or written",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
-    sqlite3.SQLITE_NOMEM: "found no memory left",
-    sqlite3.SQLITE_READONLY: "cannot be written: the file or its folder is read-only",
-    sqlite3.SQLITE_PERM: "cannot be written: permission is missing",
-    sqlite3.SQLITE_CONSTRAINT: "was written by somebody else at the same time",
-    sqlite3.SQLITE_INTERRUPT: "was interrupted",
-}
 
 
 @final
@@ -82,7 +70,7 @@ class SqliteJournal:
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
-        with self._translated():
+        with translated(self.folder):
             refuse_link(self.folder / NAME)
             if not (self.folder / NAME).exists():
                 if (self.folder / HEAD_NAME).exists() and Head(self.folder).read()[0]:
@@ -96,7 +84,7 @@ class SqliteJournal:
     def prepare(self) -> None:
         """Make the folder and the tables, unless they exist."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self._mutex, self._translated(), self._turns.turn():
+        with self._mutex, translated(self.folder), self._turns.turn():
             self._head.create()
             with closing(self._connect("rwc")) as connection:
                 set_mode(connection, self.folder)
@@ -107,7 +95,7 @@ class SqliteJournal:
 
     def read(self, after: int) -> list[Row]:
         """The records that follow the one with that number."""
-        with self._mutex, self._translated():
+        with self._mutex, translated(self.folder):
             seq, seal = self._head.read()
             found = self._connection().execute(_SQL[sql.READ], (after,)).fetchall()
             rows = sql.rows(found, self.where)
@@ -116,7 +104,7 @@ class SqliteJournal:
 
     def first(self) -> Row | None:
         """The record of the study's creation."""
-        with self._mutex, self._translated():
+        with self._mutex, translated(self.folder):
             connection = self._connection()
             if not checked(connection, self.where):
                 self._witnessed([], 0, *self._head.read())
@@ -126,13 +114,13 @@ class SqliteJournal:
 
     def about(self, trial: int) -> list[Row]:
         """The records of one trial."""
-        with self._mutex, self._translated():
+        with self._mutex, translated(self.folder):
             found = self._connection().execute(_SQL[sql.ABOUT], (trial,)).fetchall()
             return sql.rows(found, self.where)
 
     def leases(self) -> list[Lease]:
         """Who is at work."""
-        with self._mutex, self._translated():
+        with self._mutex, translated(self.folder):
             return sql.leases(self._connection().execute(_SQL[sql.LEASES]).fetchall(), self.where)
 
     def now(self) -> float:
@@ -150,7 +138,7 @@ class SqliteJournal:
                 after = rows[-1].seq
                 meanwhile(rows)
 
-        with self._mutex, self._translated():
+        with self._mutex, translated(self.folder):
             self._after_fork()
             with self._turns.turn(catch_up), self._transaction(after) as transaction:
                 yield transaction
@@ -178,7 +166,7 @@ class SqliteJournal:
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew leases. Not synced: a sign of life that a power loss takes is not missed."""
-        with self._beating, self._translated():
+        with self._beating, translated(self.folder):
             connection = self._connection("NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -197,7 +185,7 @@ class SqliteJournal:
 
     def close(self) -> None:
         """Close the database and the lock."""
-        with self._mutex, self._beating, self._translated():
+        with self._mutex, self._beating, translated(self.folder):
             self._after_fork()
             for connection in self._connections.values():
                 connection.close()
@@ -273,23 +261,6 @@ class SqliteJournal:
             _inherited.append((self._connections, self._head, self._turns))
             self._connections, self._head = {}, Head(self.folder)
             self._turns = Turns(self.folder)
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        """SQLite's errors as ours: what can be waited for, and what is damage."""
-        try:
-            yield
-        except PriorbandError:
-            raise
-        except OSError as error:
-            raise StorageError(f"{self.where} cannot be read or written ({error}).") from error
-        except sqlite3.Error as error:
-            code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-            if code in _TRANSIENT:
-                raise StorageError(f"{self.where} {_TRANSIENT[code]} ({error}).") from error
-            raise DamagedError(
-                f"{self.folder / NAME} is damaged ({error}). {salvage_hint(self.where)}"
-            ) from error
 
 
 _inherited: list[Any] = []  # a parent's connections: closing them here would break its locks

@@ -22,7 +22,7 @@ except ImportError:  # Windows: SQLite's own locks alone
     fcntl = None
 
 NAME = "study.lock"
-FIRST, LONGEST, GROWTH = 0.0003, 0.005, 1.3  # seconds between looks, and how they grow
+FIRST, LONGEST, GROWTH = 0.002, 0.01, 1.3  # seconds between looks, and how they grow
 PATIENCE = 30.0
 
 

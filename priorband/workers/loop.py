@@ -4,6 +4,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, final
 
@@ -17,7 +18,7 @@ from priorband.workers.evaluation import Evaluation, Options
 from priorband.workers.keeping import Keeping
 from priorband.workers.stopping import Stopping
 
-POLL = 0.5  # seconds between looks for work that others give back
+SOON, POLL = 0.02, 0.5  # seconds between looks for work that others give back
 COMPLAIN = 30.0  # seconds between messages about storage that does not answer
 SLOWEST = 5.0  # seconds between tries
 TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.ESTALE, errno.EIO)
@@ -54,6 +55,7 @@ class Worker:
         self.evaluation = Evaluation(study, objective, options, self.stopping, tick)
         self.keeping = Keeping(study, self.evaluation.checkpoints)
         self._claims = 0
+        self._spool = Spool(study.ledger.study)  # which the ledger forgets when a write fails
 
     def run(self) -> Ending:
         """Work until the budget is handed out and done, or until asked to stop."""
@@ -68,6 +70,7 @@ class Worker:
 
     def _work(self) -> Ending:
         report: Report | None = None
+        idle = SOON
         while True:
             asking = "" if self.stopping.why else f"{self.study.worker}.{self._claims}"
             answer = self._turn(report, asking)
@@ -78,6 +81,7 @@ class Worker:
                 return Ending("stopped", self.stopping.why)
             if isinstance(answer, Claim):
                 self._claims += 1
+                idle = SOON
                 report = self._evaluated(answer)
                 continue
             assert isinstance(answer, Idle)
@@ -86,7 +90,8 @@ class Worker:
             if not (answer.running and self.options.wait):
                 return Ending("done", answer.reason)
             self.tick()
-            self._pause(POLL)
+            self._pause(idle)
+            idle = min(idle * 2, POLL)
 
     def _evaluated(self, claim: Claim) -> Report:
         number, attempt = claim.trial.id, claim.attempt
@@ -107,8 +112,7 @@ class Worker:
         def on_trouble() -> None:
             nonlocal kept
             if report is not None and kept is None and report.kind != "preempted":
-                spool = Spool(self.study.ledger.study)
-                kept = spool.put(f"{report.trial}-{report.attempt}", report.described())
+                kept = self._spool.put(f"{report.trial}-{report.attempt}", report.described())
                 if kept:
                     self.say(f"The result of trial {report.trial} is kept in {kept} meanwhile.")
 
@@ -151,34 +155,36 @@ class Worker:
 
     def _hand_in_spooled(self) -> None:
         """Results that an earlier worker on this machine could not hand in."""
-        spool = Spool(self.study.ledger.study)
-        for path, data in spool.waiting().items():
+        for path, data in self._spool.waiting().items():
             try:
                 report = restored_report(data)
-                self.study.turn(report, "")
-            except StorageError:
-                return
+                self._patient(partial(self.study.turn, report, ""))
+            except StorageError:  # ours to wait for: nobody may come after us
+                raise
             except PriorbandError as error:
                 self.say(f"{path} cannot be handed in: {error}")
                 continue
             self.say(f"Handed in the result of trial {report.trial} from {path}.")
-            spool.remove(path)
+            self._spool.remove(path)
 
     def _tidy(self, report: Report) -> None:
         """Remove checkpoints that are of no more use."""
         try:
             if not self.evaluation.checkpoints.knows(report.trial):
                 return
-            if report.loss is not None:
-                self.evaluation.checkpoints.settle(report.trial, report.attempt)
+            outcome = self.study.state.history.outcome(report.trial)
+            if outcome is not None and not outcome.failed:  # maybe by another attempt than ours
+                winner = self.study.ledger.winners.get(report.trial, 1)
+                self.evaluation.checkpoints.settle(report.trial, winner)
             if self.options.keep == "promotable":
                 self.keeping.tidy()
         except OSError as error:
             self.say(f"Old checkpoints could not be removed: {error}")
 
     def _pause(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self.stopping.why:
+        """Wait, unless we are asked to stop meanwhile."""
+        end, asked = time.monotonic() + seconds, self.stopping.times
+        while time.monotonic() < end and self.stopping.times == asked:
             time.sleep(min(0.1, seconds))
 
     def _asked_to_stop(self, why: str, times: int) -> None:

@@ -78,6 +78,8 @@ class Worker:
                 self._tidy(report)
                 report = None
             if self.stopping.why:
+                if isinstance(answer, Claim):  # the signal came while it was handed out
+                    self._turn(self._given_back(answer, self.stopping.why), "")
                 return Ending("stopped", self.stopping.why)
             if isinstance(answer, Claim):
                 self._claims += 1
@@ -93,16 +95,17 @@ class Worker:
             self._pause(idle)
             idle = min(idle * 2, POLL)
 
+    def _given_back(self, claim: Claim, why: str) -> Report:
+        return Report(claim.trial.id, claim.attempt, None, "preempted", why)
+
     def _evaluated(self, claim: Claim) -> Report:
-        number, attempt = claim.trial.id, claim.attempt
         try:
             begun = self._patient(lambda: self.evaluation.begin(claim))
             return self.evaluation.finish(claim, begun)
         except KeyboardInterrupt:
-            why = self.stopping.why or "SIGINT"
-            return Report(number, attempt, None, "preempted", f"{why}, twice")
+            return self._given_back(claim, f"{self.stopping.why or 'SIGINT'}, twice")
         except BaseException:
-            self.study.turn(Report(number, attempt, None, "preempted", "the worker failed"), "")
+            self.study.turn(self._given_back(claim, "the worker failed"), "")
             raise
 
     def _turn(self, report: Report | None, claim: str) -> Claim | Idle | None:

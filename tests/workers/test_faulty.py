@@ -186,3 +186,19 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
         working = Worker(study, noted, Options(fresh_process=False))
         report = working._evaluated(claim)
         assert report.loss == 0.5 and ran == list(range(int(10 - len(ran)), 10)) and len(ran) < 9
+
+
+def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=9))
+        worker = Worker(study, returns_nan, Options(fresh_process=False))
+        turn = study.turn
+
+        def turned(report: Any, claim: str) -> Any:
+            if claim and not worker.stopping.why:
+                worker.stopping.ask("SIGTERM")
+            return turn(report, claim)
+
+        study.turn = turned  # type: ignore[method-assign]  # the signal's moment is the point
+        assert worker.run().how == "stopped"
+        assert list(study.ledger.waiting) == [0] and study.journal.leases() == []

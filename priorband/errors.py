@@ -11,6 +11,7 @@
     ├── DamagedError      (RuntimeError)  a study whose records are not what was written
     ├── MismatchError     (ValueError)    a study opened with another problem than its own
     ├── HaltedError       (RuntimeError)  an objective that fails in the same way from the start
+    ├── RankError         (RuntimeError)  ranks of a job that cannot go on training together
     ├── StorageError      (OSError)       storage that is busy, full or out of reach for now
     └── ExtraError        (ImportError)   an optional package that is not installed
 
@@ -65,6 +66,10 @@ class MismatchError(PriorbandError, ValueError):
 
 class HaltedError(PriorbandError, RuntimeError):
     """An objective that fails in the same way from the start."""
+
+
+class RankError(PriorbandError, RuntimeError):
+    """Ranks of a data-parallel job that cannot go on training together."""
 
 
 class StorageError(PriorbandError, OSError):

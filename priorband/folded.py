@@ -42,6 +42,13 @@ class Folded:
 
     def take(self, rows: Sequence[Row]) -> None:
         """Take in records that follow the last; any that cannot be is named as damage."""
+        try:
+            self._take(rows)
+        except BaseException:  # such as a signal in between: ledger and history may not agree
+            self.forget()
+            raise
+
+    def _take(self, rows: Sequence[Row]) -> None:
         ledger, history = self.ledger, self.state.history
         for row in rows:
             if row.seq != ledger.seq + 1:

@@ -51,6 +51,7 @@ def open_study(  # noqa: PLR0913  # what a study is about, and how this process 
     """
     journal = located(where, read_only)
     try:
+        kept_in = _folder(journal, folder)
         if not journal.exists():
             if space is None or read_only:
                 hint = "" if read_only else " Give a space to create it, or mend the path."
@@ -60,7 +61,7 @@ def open_study(  # noqa: PLR0913  # what a study is about, and how this process 
         given = (space, fidelity, method, seed, prior)
         problem = _agreed(journal.where, stored["problem"], given)
         _same_direction(journal.where, stored["maximize"], maximize)
-        return DurableStudy(journal, problem, _folder(journal, folder), lease, retries)
+        return DurableStudy(journal, problem, kept_in, lease, retries)
     except BaseException:
         journal.close()
         raise

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from priorband.ledger import Ledger, Open
 from priorband.storage.identity import fate
 from priorband.storage.journal import Lease, Transaction
-from priorband.storage.pulse import BEATS
 from priorband.storage.records import Entry
+
+DOUBT = 0.25  # of a lease between two looks: well over the time between two beats
 
 
 def reap(ledger: Ledger, transaction: Transaction, most: int) -> Iterator[Entry]:
@@ -40,7 +41,7 @@ def _why_gone(opened: Open, lease: Lease | None, transaction: Transaction) -> st
     if lease.suspected is None:
         transaction.suspect(lease.trial)
         return ""
-    if transaction.now - lease.suspected < lease.seconds / BEATS:
+    if transaction.now - lease.suspected < lease.seconds * DOUBT:
         return ""
     silent = transaction.now - lease.until + lease.seconds
     return f"{who} ({where}) gave no sign of life for {silent:.0f} s"

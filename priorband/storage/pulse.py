@@ -10,7 +10,7 @@ from typing import final
 from priorband.errors import PriorbandError
 from priorband.storage.journal import Beat, Journal
 
-BEATS = 4  # in a lease: so many may be missed
+BEATS = 6  # in a lease: so many may be missed
 SOON = 1.0  # seconds after which progress is shown to others
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from priorband.errors import DamagedError
+from priorband.storage.head import salvage_hint
 from priorband.storage.identity import Owner
 from priorband.storage.journal import Beat, Lease, Row, Transaction
 
@@ -68,7 +69,7 @@ def rows(found: Sequence[Any], where: str) -> list[Row]:
         if not _well_typed(row):
             raise DamagedError(
                 f"{where} is damaged: record {row[0]!r:.40} has a column of the wrong type. "
-                f"See what is wrong with `priorband journal check`."
+                f"{salvage_hint(where)}"
             )
     return made
 
@@ -79,8 +80,7 @@ def leases(found: Sequence[Any], where: str) -> list[Lease]:
         return [_lease(columns) for columns in found]
     except (TypeError, ValueError):
         raise DamagedError(
-            f"{where} is damaged: a lease has a column of the wrong type. "
-            f"See what is wrong with `priorband journal check`."
+            f"{where} is damaged: a lease has a column of the wrong type. {salvage_hint(where)}"
         ) from None
 
 

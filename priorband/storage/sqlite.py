@@ -11,7 +11,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
@@ -22,6 +22,7 @@ from priorband.storage.head import NAME as HEAD_NAME
 from priorband.storage.head import Head, salvage_hint
 from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
 from priorband.storage.links import refuse_link, sync_folder
+from priorband.storage.mounts import kind
 from priorband.storage.sqlite_errors import translated
 from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode
 from priorband.storage.turns import Turns
@@ -72,11 +73,10 @@ class SqliteJournal:
         """Whether there is a study in the folder."""
         with translated(self.folder):
             refuse_link(self.folder / NAME)
-            if not (self.folder / NAME).exists():
+            path = self.folder / NAME
+            if not path.exists() or path.stat().st_size <= 1:  # SQLite would delete its log
                 if (self.folder / HEAD_NAME).exists() and Head(self.folder).read()[0]:
-                    raise DamagedError(
-                        f"{self.folder / NAME} is missing. {salvage_hint(self.where)}"
-                    )
+                    raise DamagedError(f"{path} is missing or empty. {salvage_hint(self.where)}")
                 return False
             with self._mutex:
                 return self.first() is not None
@@ -97,7 +97,7 @@ class SqliteJournal:
         """The records that follow the one with that number."""
         with self._mutex, translated(self.folder):
             seq, seal = self._head.read()
-            found = self._connection().execute(_SQL[sql.READ], (after,)).fetchall()
+            found = self._connection("read").execute(_SQL[sql.READ], (after,)).fetchall()
             rows = sql.rows(found, self.where)
             self._witnessed(rows, after, seq, seal)
             return rows
@@ -105,23 +105,25 @@ class SqliteJournal:
     def first(self) -> Row | None:
         """The record of the study's creation."""
         with self._mutex, translated(self.folder):
-            connection = self._connection()
-            if not checked(connection, self.where):
-                self._witnessed([], 0, *self._head.read())
-                return None
-            found = sql.rows(connection.execute(_SQL[sql.FIRST]).fetchall(), self.where)
+            connection, found = self._connection("read"), list[Row]()
+            head = self._head.read()  # first, or another may create the study in between
+            if checked(connection, self.where):
+                found = sql.rows(connection.execute(_SQL[sql.FIRST]).fetchall(), self.where)
+            if not found:
+                self._witnessed([], 0, *head)
             return found[0] if found else None
 
     def about(self, trial: int) -> list[Row]:
         """The records of one trial."""
         with self._mutex, translated(self.folder):
-            found = self._connection().execute(_SQL[sql.ABOUT], (trial,)).fetchall()
+            found = self._connection("read").execute(_SQL[sql.ABOUT], (trial,)).fetchall()
             return sql.rows(found, self.where)
 
     def leases(self) -> list[Lease]:
         """Who is at work."""
         with self._mutex, translated(self.folder):
-            return sql.leases(self._connection().execute(_SQL[sql.LEASES]).fetchall(), self.where)
+            found = self._connection("read").execute(_SQL[sql.LEASES]).fetchall()
+            return sql.leases(found, self.where)
 
     def now(self) -> float:
         """This machine's clock, which is SQLite's, too."""
@@ -145,7 +147,7 @@ class SqliteJournal:
 
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:
-        connection = self._connection()
+        connection = self._connection("FULL")
         connection.execute("BEGIN IMMEDIATE")
         try:
             same_version(connection, self.where)
@@ -187,8 +189,8 @@ class SqliteJournal:
         """Close the database and the lock."""
         with self._mutex, self._beating, translated(self.folder):
             self._after_fork()
-            for connection in self._connections.values():
-                connection.close()
+            for use in sorted(self._connections, key=lambda use: use != "read"):
+                self._connections[use].close()  # the last to write brings the log back
             self._connections.clear()
             self._head.close()
             self._turns.close()
@@ -201,7 +203,8 @@ class SqliteJournal:
         """
         self._commits += 1
         if self._commits % COMMITS == 0:
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            with suppress(sqlite3.OperationalError):  # such as a full disk: the record is safe
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _witness(self, last: Row) -> None:
         try:
@@ -219,19 +222,25 @@ class SqliteJournal:
                 f"written, but the database {wrong}. {salvage_hint(self.where)}"
             )
 
-    def _connection(self, synchronous: str = "FULL") -> sqlite3.Connection:
+    def _connection(self, use: str) -> sqlite3.Connection:
+        """A connection to read, or to write with so much care.
+
+        The one to read cannot write: closed, it leaves a damaged log as it is, to be salvaged.
+        """
         self._after_fork()
-        connection = self._connections.get(synchronous)
-        if connection is None:
+        connection = self._connections.get(use)
+        if connection is None or _closed(connection):
             if not (self.folder / NAME).exists():
                 raise StorageError(f"{self.folder / NAME} is gone.")
-            connection = self._connect("ro" if self.read_only else "rw", synchronous)
+            reads = use == "read" and kind(self.folder) == "local"  # else it may have to roll back
+            mode = "ro" if reads or self.read_only else "rw"
+            connection = self._connect(mode, "FULL" if use == "read" else use)
             try:
                 checked(connection, self.where)
             except BaseException:
                 connection.close()
                 raise
-            self._connections[synchronous] = connection
+            self._connections[use] = connection
         return connection
 
     def _connect(self, mode: str, synchronous: str = "FULL") -> sqlite3.Connection:
@@ -264,6 +273,13 @@ class SqliteJournal:
 
 
 _inherited: list[Any] = []  # a parent's connections: closing them here would break its locks
+
+
+def _closed(connection: sqlite3.Connection) -> bool:
+    try:
+        return connection.in_transaction is None
+    except sqlite3.ProgrammingError:
+        return True
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

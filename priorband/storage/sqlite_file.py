@@ -23,7 +23,10 @@ def checked(connection: sqlite3.Connection, where: str) -> bool:
     if not found and not ours and not version:
         return False
     if ours != OURS:
-        raise FormatError(f"{where}/{NAME} is a database, but not a study of this library.")
+        raise FormatError(
+            f"{where}/{NAME} is a database, but not a study of this library. If it was one: "
+            f"{salvage_hint(where)}"
+        )
     if version > FORMAT:
         refuse_version(version, where)
     if found != set(TABLES):

@@ -21,6 +21,10 @@ from priorband.workers.stopping import Stopping
 
 LOOK = 0.25  # seconds between looks at signals and clocks
 
+Send = Callable[[dict[str, Any]], None]
+Here = Callable[[Objective, Task, Send, Callable[[], str]], dict[str, Any]]
+"""A way to make an attempt in this process, told what to report to and whom to ask when to stop."""
+
 
 @final
 @frozen
@@ -81,6 +85,7 @@ class Evaluation:
         self.stopping = stopping
         self.tick = tick
         self.checkpoints: Checkpoints = study.checkpoints
+        self.here: Here = alone
 
     def begin(self, claim: Claim) -> tuple[Task, Child | None]:
         """Make ready what a claimed trial needs, and start its process."""
@@ -110,7 +115,8 @@ class Evaluation:
             if left is not None:
                 sync_tree(left)
         except OSError as error:  # the result counts all the same
-            warnings.warn(f"The checkpoint of trial {number}: {error}", stacklevel=2)
+            self.checkpoints.remove(number)  # nobody may go on from what may not last
+            warnings.warn(f"The checkpoint of trial {number} is lost: {error}", stacklevel=2)
 
     def _task(self, claim: Claim) -> Task:
         trial, problem = claim.trial, self.study.problem
@@ -140,8 +146,7 @@ class Evaluation:
             self._hear(task, message)
             self.tick()
 
-        attempt = Attempt(task, send, lambda: self.stopping.why or self._gone(task))
-        return evaluated(self.objective, attempt, task.maximize)
+        return self.here(self.objective, task, send, lambda: self.stopping.why or self._gone(task))
 
     def _in_child(self, task: Task, child: Child) -> dict[str, Any]:
         try:
@@ -207,6 +212,13 @@ class Evaluation:
         known = real(loss)
         shown = -known if known is not None and self.study.maximize else known
         self.study.pulse.progress(task.trial, real(step), shown)
+
+
+def alone(
+    objective: Objective, task: Task, send: Send, stopping: Callable[[], str]
+) -> dict[str, Any]:
+    """What comes of an attempt that this process makes by itself."""
+    return evaluated(objective, Attempt(task, send, stopping), task.maximize)
 
 
 def _name(number: int) -> str:

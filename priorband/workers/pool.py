@@ -119,7 +119,13 @@ def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], Non
                 member.listen(say)
                 member.close()
     tick()
-    return [member.ending or Ending("stopped", stopping.why or "it died") for member in members]
+    return [_ending(member, stopping.why) for member in members]
+
+
+def _ending(member: Member, why: str) -> Ending:
+    """How a worker ended; one that was asked to stop, by what we were asked."""
+    ending = member.ending or Ending("stopped", "it died")
+    return Ending("stopped", why) if why and ending.how == "stopped" else ending
 
 
 def _attend(member: Member, say: Callable[[str], None], stopping: bool) -> None:

@@ -1,7 +1,9 @@
 """Being asked to stop: the first signal lets the running step finish, the second does not."""
 
+import math
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, final
@@ -18,6 +20,9 @@ class Stopping:
     def __init__(self, heard: Callable[[str, int], None] = lambda why, times: None) -> None:
         self.why = ""
         self.times = 0
+        self.echo = 0.0
+        """Seconds in which the same signal again is an echo, not a second word."""
+        self._last = -math.inf
         self._heard = heard
         self._before: dict[int, Any] = {}
 
@@ -34,7 +39,11 @@ class Stopping:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         del frame
-        self.ask(signal.Signals(number).name)
+        name, now = signal.Signals(number).name, time.monotonic()
+        if name == self.why and now - self._last < self.echo:
+            return
+        self._last = now
+        self.ask(name)
 
     def ask(self, why: str) -> None:
         """Ask to stop, as a signal would."""

@@ -6,13 +6,13 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, final
 
 from priorband.budget import Spending
-from priorband.display import Display, display
+from priorband.display import Display, display, given_show
 from priorband.durable import LEASE, DurableStudy
 from priorband.errors import HaltedError, MethodError, SpaceError, StorageError, suggestion
 from priorband.fidelity import Fidelity
@@ -98,12 +98,28 @@ def tune(  # noqa: PLR0913  # one call that says everything; all but the first h
     """
     how = _options(options)
     _check(objective, workers, how)
+    given_show(show)
     shared = masks(workers, gpus_per_trial, os.environ)
-    where = study if study is not None else Path("runs", _name(objective))
+    where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
-    if budget is None and space is not None and not _exists(where):
+    return run_study(
+        opening,
+        budget,
+        show,
+        lambda opened, shown: _worked(opened, opening, objective, how, shared, shown),
+    )
+
+
+def run_study(
+    opening: dict[str, Any],
+    budget: Any,
+    show: str | None,
+    work: Callable[[DurableStudy, Display], list[Ending]],
+) -> Tuned:
+    """Start or resume a study, let somebody work on it, and say what was found."""
+    if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise SpaceError("A new study needs a budget, such as budget=12 full trainings.")
     with join(opening) as opened:
         if budget is not None:
@@ -111,7 +127,7 @@ def tune(  # noqa: PLR0913  # one call that says everything; all but the first h
         if not opened.budget.limits:
             raise SpaceError("A study needs a budget, such as budget=12 full trainings.")
         with display(opened, show) as shown:
-            endings = _worked(opened, opening, objective, how, shared, shown)
+            endings = work(opened, shown)
             opened.refresh()
             tuned = _found(opened, endings)
             shown.finish(tuned.reason)
@@ -153,6 +169,9 @@ def _check(objective: Objective, workers: int, how: Options) -> None:
             "`if __name__ == '__main__':`."
         )
     if how.fresh_process or workers > 1:
+        main = sys.modules["__main__"]
+        if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
+            raise unpicklable(objective, TypeError("it was defined at a prompt or in a notebook"))
         try:
             ForkingPickler.dumps(objective)
         except Exception as error:
@@ -167,9 +186,11 @@ def _exists(where: str | Path) -> bool:
         journal.close()
 
 
-def _name(objective: Objective) -> str:
+def usual_place(objective: Objective) -> Path:
+    """Where a study of an objective lies when nobody says where."""
     name = getattr(objective, "__name__", type(objective).__name__)
-    return "".join(letter if letter.isalnum() or letter == "_" else "-" for letter in name)
+    letters = (letter if letter.isalnum() or letter == "_" else "-" for letter in name)
+    return Path("runs", "".join(letters))
 
 
 def _found(study: DurableStudy, endings: list[Ending]) -> Tuned:

@@ -1,0 +1,37 @@
+"""Opening a study to look at it, also one whose method only its user can make."""
+
+from priorband.durable import DurableStudy
+from priorband.errors import MethodError
+from priorband.methods import optimizer
+from priorband.opening import located, open_study
+from priorband.plain import TAG, from_plain
+from priorband.problem import restored
+from priorband.storage.records import body
+from priorband.wording import printable
+
+
+def viewed(where: str) -> DurableStudy:
+    """A study that is read and never written.
+
+    A method or a prior with parts of its user's own is not made again: what has happened can be
+    shown without them.
+    """
+    try:
+        return open_study(where, read_only=True)
+    except MethodError:
+        journal = located(where, read_only=True)
+        try:
+            first = journal.first()
+            assert first is not None
+            stored = body(first.body)["problem"]
+            prior, stand_in = from_plain(stored["space"]).prior, optimizer("random")
+            return DurableStudy(journal, restored(stored, prior=prior, optimizer=stand_in))
+        except BaseException:
+            journal.close()
+            raise
+
+
+def own_method(study: DurableStudy) -> str:
+    """What a user calls a method with parts of their own; empty where it has none."""
+    stored = study.ledger.problem["method"]
+    return printable(stored["name"]) if stored.get(TAG) == "own" else ""

@@ -1,0 +1,1 @@
+"""The ways to show how a study goes."""

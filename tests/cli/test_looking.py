@@ -1,0 +1,218 @@
+"""`priorband status`, `best`, `replay`, `methods` and `export`: right, loadable and harmless."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import no_control_codes, priorband
+
+import priorband as pb
+from priorband.attempts import Claim, Report
+from priorband.cli.entry import main
+from priorband.cli.exporting import as_csv, rows, write
+
+EVIL = "\x1b[2J[red]\u202e"
+SPACE = pb.Space(
+    {
+        "x": pb.Float(-1, 1, prior=-0.5),
+        "[bold]y[/bold]": pb.Categorical([EVIL, "=1+1", (1, 2), None]),
+        "depth": pb.Constant(10),
+    }
+)
+EPOCHS = pb.Fidelity("epochs", 1, 9)
+METHODS = 28
+
+
+def work(study: pb.DurableStudy, number: int) -> None:
+    for word in range(number):
+        claim = study.turn(None, f"{word}")
+        assert isinstance(claim, Claim)
+        trial, details = claim.trial, {"cost": 0.5, "metrics": {"=m": "@evil", "-n": -2.5}}
+        if trial.id % 5 == 4:
+            report = Report(trial.id, 1, None, "raised", f"ValueError: {EVIL}\nline two")
+        else:
+            loss = -abs(trial.config["x"]) * trial.fidelity
+            report = Report(trial.id, 1, loss, details=details)
+        study.turn(report, "")
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A study that maximises, with hostile names and errors, and two trials under way."""
+    place = tmp_path_factory.mktemp("looking") / "study"
+    with pb.open_study(place, SPACE, EPOCHS, maximize=True) as study:
+        study.limit(8)
+        work(study, 12)
+        study.add({"x": 0.5, "[bold]y[/bold]": "=1+1", "depth": 10}, 3.0)
+        given_back = study.turn(None, "again")
+        assert isinstance(given_back, Claim)
+        study.turn(Report(given_back.trial.id, 1, None, "preempted", "SIGTERM"), "")
+        claim = study.turn(None, "a")
+        assert isinstance(claim, Claim) and claim.attempt == 2
+        assert isinstance(study.turn(None, "b"), Claim)
+        yield str(place)
+
+
+def test_status_says_how_a_study_stands(where: str) -> None:
+    done = priorband("status", where)
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in (
+        "maximise, epochs 1 to 9, priorband, seed 0, begun 20",
+        "of 8 trainings (",
+        "13 ended (2 failed: 2 raised), 2 running",
+        "failed   trial 9, raised: ValueError: \\x1b[2J[red]\\u202e line two",
+        "trial  attempt  rung  epochs  value  elapsed  origin",
+    ):
+        assert said in done.stdout, done.stdout
+    assert no_control_codes(done.stdout)
+
+
+def test_status_as_json_can_be_loaded(where: str) -> None:
+    data = json.loads(priorband("status", where, "--json").stdout)
+    assert data["trials"]["ended"] == 13 and data["failures"] == {"raised": 2}
+    assert [one["attempt"] for one in data["running"]] == [2, 1]
+    assert data["best"]["value"] > 0 and data["direction"] == "maximize"
+    assert data["method"] == "priorband" and data["budget"]["trainings"]["limit"] == 8
+
+
+def test_watching_ends_with_the_study(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=2))
+        work(study, 2)
+    plain = priorband("status", tmp_path, "--watch")
+    assert plain.returncode == 0 and "The budget is used up: trials." in plain.stdout
+    assert no_control_codes(plain.stdout)
+    data = priorband("status", tmp_path, "--watch", "--json").stdout.splitlines()
+    assert json.loads(data[-1])["over"] is True
+
+
+def test_best_prints_a_configuration(where: str) -> None:
+    done = priorband("best", where)
+    assert done.returncode == 0 and no_control_codes(done.stdout)
+    first, *config = done.stdout.splitlines()
+    assert " at epochs=9 (trial " in first
+    assert [line.split("  ")[0] for line in config] == ["x", "[bold]y[/bold]", "depth"]
+
+
+def test_best_as_json_is_a_configuration_of_the_space(where: str) -> None:
+    for words in ((), ("--full",)):
+        data = json.loads(priorband("best", where, "--json", *words).stdout)
+        assert data["full"] and data["direction"] == "maximize" and data["value"] > 0
+        assert data["config"]["depth"] == 10 and -1 <= data["config"]["x"] <= 1
+
+
+def test_there_may_be_no_best_yet(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=2))
+    done = priorband("best", tmp_path, "--full")
+    assert done.returncode == 1 and "No full training has succeeded yet" in done.stderr
+
+
+def test_replay_says_exact(where: str) -> None:
+    done = priorband("replay", where)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "Exact: all 14 decisions came out as recorded.\n",
+    )
+    data = json.loads(priorband("replay", where, "--json").stdout)
+    assert data == {"exact": True, "decisions": 14, "differing": []}
+
+
+def test_replay_says_what_came_out_otherwise(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    decide = pb.Optimizer.decide
+
+    def otherwise(self: pb.Optimizer, state: pb.State, seed: int) -> pb.Decision:
+        return decide(self, state, seed + 1)
+
+    monkeypatch.setattr(pb.Optimizer, "decide", otherwise)
+    assert main(["replay", where]) == 1
+    said = capsys.readouterr().out
+    assert "Not exact: " in said and "  trial 1: config.x " in said and " in the study, " in said
+    assert no_control_codes(said)
+    assert main(["replay", where, "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert not data["exact"] and data["differing"][0]["trial"] == 1
+
+
+def test_methods_are_listed(capsys: Any) -> None:
+    assert main(["methods"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == METHODS == len(pb.methods())
+    assert main(["methods", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == pb.methods()
+
+
+def test_a_table_has_a_row_for_each_trial(where: str) -> None:
+    done = priorband("export", where)
+    assert done.returncode == 0 and no_control_codes(done.stdout)
+    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [int(row["trial"]) for row in table] == list(range(15))
+    status = [row["status"] for row in table]
+    assert [status.count(s) for s in ("succeeded", "failed", "running")] == [11, 2, 2]
+    failed = table[4]
+    assert (failed["kind"], failed["reason"]) == (
+        "raised",
+        "ValueError: \\x1b[2J[red]\\u202e\\nline two",
+    )
+    assert failed["value"] == failed["loss"] == failed["metrics.=m"] == ""
+    good = table[0]
+    assert float(good["value"]) == -float(good["loss"]) and float(good["cost"]) == 0.5
+    assert good["asked"] <= good["ended"] and good["asked"].endswith("+00:00")
+    assert table[13]["attempts"] == "2" and table[12]["origin"] == "imported"
+
+
+def test_no_text_in_a_table_is_a_formula(where: str) -> None:
+    with pb.open_study(where, read_only=True) as study:
+        table = list(csv.DictReader(io.StringIO(as_csv(rows(study), SPACE.parameters))))
+    choices = {row["config.[bold]y[/bold]"] for row in table}
+    assert choices <= {"\\x1b[2J[red]\\u202e", "'=1+1", "[1, 2]", ""} and "'=1+1" in choices
+    assert table[0]["metrics.=m"] == "'@evil"
+    assert table[0]["metrics.-n"] == "-2.5" and table[0]["config.x"] == "-0.5"
+    for row in table:
+        for name, cell in row.items():
+            if cell[:1] in ("=", "+", "-", "@"):
+                float(cell)
+            assert name[0] not in "=+-@"
+
+
+def test_a_table_as_json_can_be_loaded(where: str, tmp_path: Path) -> None:
+    done = priorband("export", where, "--json", "-o", tmp_path / "table.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    table = json.loads((tmp_path / "table.json").read_text())
+    assert len(table) == 15 and table[0]["config"]["depth"] == 10
+    assert table[0]["metrics"] == {"=m": "@evil", "-n": -2.5}
+    assert os.listdir(tmp_path) == ["table.json"]
+
+
+def test_a_file_is_replaced_completely_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "table.csv"
+    write(path, "one\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError("full")))
+        with pytest.raises(OSError, match="full"):
+            write(path, "two\n")
+    assert path.read_text() == "one\n" and os.listdir(tmp_path) == ["table.csv"]
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write(tmp_path / "pipe", "three\n")
+    assert os.read(reader, 99) == b"three\n" and not (tmp_path / "pipe").is_file()
+    os.close(reader)
+
+
+def test_an_empty_study_has_an_empty_table(tmp_path: Path, capsys: Any) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS):
+        pass
+    assert main(["export", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+    assert main(["export", str(tmp_path)]) == 0
+    [head] = capsys.readouterr().out.splitlines()
+    assert head.startswith("trial,parent,bracket,rung,origin,fidelity,status,kind,reason,value,")
+    assert head.endswith(",config.x,config.[bold]y[/bold],config.depth")

@@ -1,0 +1,231 @@
+"""`priorband run` and `worker`: starting, resuming, joining, and what is wrong with words."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import BASIC, no_control_codes, priorband
+from servers import Server, fresh_url
+
+import priorband as pb
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A small study that has come to its end."""
+    where = tmp_path_factory.mktemp("cli") / "runs" / "small"
+    done = priorband("run", where, *BASIC, "--budget", 2, "--same-process", "--seed", 3)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" and no_control_codes(done.stdout)
+    assert "The budget of 2 trainings is handed out." in done.stdout
+    assert "Best: " in done.stdout
+    yield where
+
+
+def test_a_study_is_made_of_what_the_command_says(finished: Path) -> None:
+    with pb.open_study(finished, read_only=True) as study:
+        assert study.problem.seed == 3 and study.budget.limits == {"trainings": 2}
+        assert study.problem.fidelity == pb.Fidelity("epochs", 1, 9)
+        assert study.problem.space.names == ("x",)
+        assert study.replay().exact
+
+
+def test_the_same_again_says_that_all_is_done_and_more_budget_goes_on(finished: Path) -> None:
+    again = priorband("run", finished, *BASIC, "--same-process")
+    assert again.returncode == 0 and "handed out" in again.stdout
+    more = priorband("worker", finished, "--objective", "objectives:value", "--leave", "--quiet")
+    assert (more.returncode, more.stdout, more.stderr) == (0, "", "")
+    with pb.open_study(finished, read_only=True) as study:
+        before = len(study.state.history)
+    more = priorband("run", finished, *BASIC, "--budget", 3, "--same-process", "--json")
+    assert more.returncode == 0
+    events = [json.loads(line) for line in more.stdout.splitlines()]
+    assert events[-1]["event"] == "finish" and events[-1]["trials"]["ended"] > before
+
+
+def test_several_workers_in_processes_of_their_own(tmp_path: Path) -> None:
+    words = ("--objective", "objectives:counted", "--fidelity", "epochs:1:9", "--workers", 2)
+    limits = ("--trials", 5, "--hours", 1, "--retries", "raised=2", "--keep", "all")
+    done = priorband("run", tmp_path / "s", *words, *limits, "--method", "asha", "--plain")
+    assert done.returncode == 0, done.stderr
+    with pb.open_study(tmp_path / "s", read_only=True) as study:
+        assert study.spending().trials == 5 and study.ledger.failures == {}
+        assert study.problem.optimizer == pb.optimizer("asha")
+
+
+def test_modules_of_the_current_folder_are_found_by_trials_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import priorband as pb\nimport beside\n"
+        "space = pb.Space({'x': pb.Float(0, 1)})\n"
+        "fidelity = pb.Fidelity('share', 0.1, 1.0)\n"
+        "def accuracy(trial):\n    return beside.value(trial.config['x'])\n"
+    )
+    (tmp_path / "beside.py").write_text("def value(x):\n    return 1 - x\n")
+    words = ("run", "s", "--objective", "mine:accuracy", "--trials", 3, "--maximize")
+    done = priorband(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with pb.open_study(tmp_path / "s", read_only=True) as study:
+        assert study.maximize and study.problem.fidelity.name == "share"
+        assert study.best is not None and -1 <= study.best.loss <= 0
+    (tmp_path / "mine.py").write_text(
+        (tmp_path / "mine.py").read_text().replace("(0, 1)", "(0, 2)")
+    )
+    note = priorband("run", "s", "--objective", "mine:accuracy", cwd=tmp_path)
+    assert note.returncode == 0 and "space in mine is not the study's own" in note.stderr
+    other = priorband(*words, "--space", "mine:space", cwd=tmp_path)
+    assert other.returncode == 1
+    assert "`x`: high is 1.0 in the study, 2.0 here" in other.stderr
+
+
+OWN = """
+import priorband as pb
+from numpy.random import Generator
+SPACE, FIDELITY = pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 9)
+class Mine:
+    def sample(self, state: pb.State, rung: int, rng: Generator) -> pb.Draw:
+        return pb.FromUniform().sample(state, rung, rng)
+METHOD = pb.Optimizer(pb.ASHA(), Mine())
+def f(trial):
+    return trial.config["x"]
+"""
+
+
+def test_a_method_of_ones_own_is_named_and_what_it_did_can_be_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN)
+    words = ("s", "--objective", "own:f", "--same-process")
+    for command in (("run", "--trials", 3), ("worker",)):
+        done = priorband(*command, *words, "--method", "own:METHOD", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    assert priorband("run", *words, "--method", "own:SPACE", cwd=tmp_path).returncode == 1
+    status = priorband("status", "s", cwd=tmp_path)
+    assert status.returncode == 0 and "own.Mine" in status.stdout and "3 ended" in status.stdout
+    assert json.loads(priorband("export", "s", "--json", cwd=tmp_path).stdout)[2]["trial"] == 2
+    assert priorband("best", "s", cwd=tmp_path).returncode == 0
+    replay = priorband("replay", "s", cwd=tmp_path)
+    assert replay.returncode == 1 and "has parts of its own" in replay.stderr
+
+
+def test_a_study_in_a_database_keeps_its_password_to_itself(
+    postgres: Server, tmp_path: Path
+) -> None:
+    where = fresh_url(postgres)
+    words = ("--same-process", "--folder", tmp_path / "files")
+    done = priorband("run", where, *BASIC, "--trials", 4, *words)
+    assert done.returncode == 0, done.stderr
+    more = priorband("worker", where, "--objective", "objectives:value", *words)
+    assert more.returncode == 0, more.stderr
+    said = done.stdout + done.stderr + more.stdout + more.stderr
+    for command in ("status", "best", "replay", "export", "journal check"):
+        looked = priorband(*command.split(), where)
+        assert looked.returncode == 0, looked.stderr
+        said += looked.stdout + looked.stderr
+    assert postgres.password not in said and ":***@" in said
+
+
+def test_an_objective_that_always_fails_ends_with_its_traceback(tmp_path: Path) -> None:
+    words = ("--objective", "objectives:raises", "--fidelity", "epochs:1:9", "--budget", 9)
+    done = priorband("run", tmp_path / "s", *words, "--same-process", "--quiet")
+    assert done.returncode == 3
+    assert "all failed in the same way" in done.stderr
+    assert "ValueError: no such thing as" in done.stderr and "objectives.py" in done.stderr
+
+
+SPACES = {
+    "good": '{"lr": {"type": "float", "low": 1e-5, "high": 0.1, "log": true, "prior": 0.001},'
+    ' "n": {"type": "integer", "low": 1, "high": 5},'
+    ' "o": {"type": "categorical", "choices": ["a", "b"], "prior": "a", "confidence": "high"},'
+    ' "d": {"type": "float", "low": 0, "high": 1,'
+    ' "prior": {"@": "Normal", "centre": 0.2, "sigma": 0.1}},'
+    ' "c": {"type": "constant", "value": 10}, "k": {"type": "ordinal", "choices": [2, 4]}}',
+    "list": "[1, 2]",
+    "broken": '{"lr": ',
+    "twice": '{"x": 1, "x": 2}',
+    "untyped": '{"lr": {"low": 0, "high": 1}}',
+    "unknown": '{"lr": {"type": "float", "low": 0, "high": 1, "step": 2}}',
+    "wrong": '{"lr": {"type": "float", "low": 1, "high": 0}}',
+    "belief": '{"lr": {"type": "float", "low": 0, "high": 1, "prior": {"@": "os.system"}}}',
+}
+
+
+def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
+    from priorband.cli.naming import space_in, space_named
+
+    for name, text in SPACES.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    assert space_in(tmp_path / "good.json") == pb.Space(
+        {
+            "lr": pb.Float(1e-5, 0.1, log=True, prior=0.001),
+            "n": pb.Integer(1, 5),
+            "o": pb.Categorical(["a", "b"], prior="a", confidence="high"),
+            "d": pb.Float(0, 1, prior=pb.Normal(0.2, sigma=0.1)),
+            "c": pb.Constant(10),
+            "k": pb.Ordinal([2, 4]),
+        }
+    )
+    for name in ("list", "broken", "twice", "untyped", "unknown", "wrong", "belief", "missing"):
+        with pytest.raises(pb.SpaceError):
+            space_named(str(tmp_path / f"{name}.json"))
+
+
+WRONG = [
+    (("--objective", "nothing:f"), 1, "There is no module 'nothing'"),
+    (("--objective", "objectives:valu"), 1, "Did you mean 'value'?"),
+    (("--objective", "objectives:SPACE"), 1, "is no function but Space"),
+    (("--objective", "objectives.py:value"), 2, "write objectives:value"),
+    (("--objective", "objectives"), 2, "is not module:name"),
+    (("--objective", "json:loads"), 1, "json has no SPACE to begin one with"),
+    ((*BASIC, "--space", "objectives:EPOCHS"), 1, "must be a Space, but is Fidelity"),
+    ((*BASIC, "--space", "none.json"), 1, "none.json cannot be read: No such file"),
+    ((*BASIC[:2], "--fidelity", "objectives:SPACE"), 1, "must be a Fidelity, but is Space"),
+    ((*BASIC[:2], "--fidelity", "epochs"), 2, "neither name:low:high"),
+    ((*BASIC[:2], "--fidelity", "epochs:1:many"), 2, "'many' is not a number"),
+    ((*BASIC[:2], "--fidelity", "epochs:9:1"), 1, "0 < low <= high"),
+    ((*BASIC, "--budget", "0"), 2, "it must be above 0, got 0"),
+    ((*BASIC, "--budget", "nan"), 2, "'nan' is not a number"),
+    ((*BASIC, "--trials", "2.5"), 2, "must be a whole number"),
+    (BASIC, 1, "is a new study and needs a budget, such as --budget 12"),
+    ((*BASIC, "--budget", "1", "--method", "priorbnd"), 1, "Did you mean 'priorband'?"),
+    ((*BASIC, "--budget", "1", "--retries", "raised"), 2, "is not kind=attempts"),
+    ((*BASIC, "--budget", "1", "--retries", "raced=2"), 1, "Did you mean 'raised'?"),
+    ((*BASIC, "--budget", "1", "--same-process", "--trial-seconds", "5"), 1, "Time limits need"),
+    ((*BASIC, "--budget", "1", "--workers", "0"), 2, "at least 1"),
+    ((*BASIC, "--budget", "1", "--quiet", "--json"), 2, "not allowed with"),
+    ((*BASIC, "--budget", "1", "--folder", "elsewhere"), 1, "drop `folder`"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), WRONG, ids=lambda item: str(item)[-50:])
+def test_what_is_wrong_is_said_in_one_paragraph(
+    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+) -> None:
+    where = tmp_path / "study"
+    done = priorband("run", where, *words)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr.replace("\n", " ") and done.stdout == ""
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 3
+    assert not where.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import nowhere_to_be_found", "No module named 'nowhere_to_be_found'"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("def f(:", "SyntaxError: invalid syntax"),
+        ("import sys; sys.exit(5)", "SystemExit: 5"),
+    ],
+)
+def test_a_module_that_does_not_load_is_named_with_the_line(
+    tmp_path: Path, source: str, said: str
+) -> None:
+    (tmp_path / "broken.py").write_text(f"\n{source}\n")
+    done = priorband("worker", "s", "--objective", "broken:f", cwd=tmp_path)
+    assert done.returncode == 1 and "Importing 'broken' failed" in done.stderr
+    assert said in done.stderr and "broken.py, line 2" in done.stderr
+
+
+def test_a_worker_never_makes_a_study(tmp_path: Path) -> None:
+    done = priorband("worker", tmp_path / "none", *BASIC[:2])
+    assert done.returncode == 1 and "There is no study in" in done.stderr
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,282 @@
+"""A display shows how a study goes, in four ways, and never ends a worker."""
+
+import io
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import priorband as pb
+from priorband.display import Shield, display, given_show
+from priorband.views import lines, live, watching
+from priorband.views.lines import Json, Plain, Quiet
+from priorband.views.live import Live
+from priorband.views.watching import Sight
+from priorband.views.writing import Lines, Turns
+
+SPACE = pb.Space({"[red]x": pb.Float(0, 1, prior=0.4), "how": pb.Categorical(["\x1b[2J", "b"])})
+EPOCHS = pb.Fidelity("epochs", 1, 9)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Iterator[pb.DurableStudy]:
+    with pb.open_study(tmp_path / "[bold]study", SPACE, EPOCHS) as opened:
+        opened.limit(4)
+        yield opened
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks and drawings as often as there are ticks."""
+    monkeypatch.setattr(watching, "LOOK", 0.0)
+    monkeypatch.setattr(watching, "COST", 0.0)
+    monkeypatch.setattr(live, "DRAW", 0.0)
+
+
+def told(study: pb.DurableStudy, *losses: float) -> None:
+    for loss in losses:
+        study.tell(study.ask(), loss)
+
+
+def no_control_codes(text: str) -> bool:
+    return all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_unknown_ways_to_show_are_refused_before_anything_is_made(tmp_path: Path) -> None:
+    for wrong in ("lively", "", 3):
+        with pytest.raises(pb.MethodError, match="'live', 'plain', 'json', 'quiet'"):
+            pb.tune(len, SPACE, EPOCHS, budget=1, study=tmp_path / "s", show=wrong)  # type: ignore[arg-type]  # wrong
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_fits_the_place_is_live_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream: Any = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    assert given_show(None) == "plain"
+    stream.isatty = lambda: True
+    assert given_show(None) == "live"
+    monkeypatch.setenv("TERM", "dumb")
+    assert given_show(None) == "plain"
+
+
+@pytest.mark.usefixtures("hurried")
+def test_plain_names_each_new_best_once(study: pb.DurableStudy) -> None:
+    told(study, 0.9)
+    stream = io.StringIO()
+    shown = Plain(study, stream)
+    shown.tick()
+    assert stream.getvalue() == ""
+    told(study, 0.95, 0.5, 0.7, 0.25)
+    shown.tick()
+    shown.tick()
+    said = stream.getvalue().splitlines()
+    assert [line.split("new best ")[1] for line in said] == [
+        "0.5 at epochs=1 (trial 2)",
+        "0.25 at epochs=1 (trial 4)",
+    ]
+    assert no_control_codes(stream.getvalue())
+
+
+@pytest.mark.usefixtures("hurried")
+def test_plain_says_now_and_then_how_it_goes(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    shown = Plain(study, stream)
+    monkeypatch.setattr(lines, "TELL", 0.0)
+    told(study, 0.5)
+    study.ask()
+    shown.tick()
+    shown.tick()
+    first, second, third = stream.getvalue().splitlines()
+    assert "new best" in first and second[6:] == third[6:]
+    assert "1 ended, 1 running; best 0.5 at epochs=9 (trial 0); 1 at work" in second
+
+
+def test_a_study_is_looked_at_once_a_second_at_most(study: pb.DurableStudy) -> None:
+    sight = Sight(study)
+    assert sight.look() is not None
+    assert [sight.look() for _ in range(100)] == [None] * 100
+    assert sight.look(at_once=True) is not None
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("show", ["live", "plain", "json", "quiet"])
+def test_storage_that_does_not_answer_is_no_matter(
+    study: pb.DurableStudy, show: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def out_of_reach() -> None:
+        raise pb.StorageError("The server is gone.")
+
+    with display(study, show) as shown:
+        shown.tick()
+        monkeypatch.setattr(study, "refresh", out_of_reach)
+        shown.tick()
+        shown.say("still here")
+        shown.finish("The end.")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_json_is_one_object_a_line(study: pb.DurableStudy) -> None:
+    stream = io.StringIO()
+    shown = Json(study, stream)
+    told(study, 0.5)
+    shown.tick()
+    shown.tick()  # nothing has changed
+    shown.say("watch\nout \x1b[31m")
+    told(study, 0.25)
+    shown.tick()
+    shown.finish("The end.")
+    events = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [e["event"] for e in events] == ["progress", "message", "progress", "finish"]
+    assert events[1]["text"] == "watch\nout \x1b[31m"
+    assert events[3]["reason"] == "The end." and events[3]["best"]["value"] == 0.25
+    assert no_control_codes(stream.getvalue())
+
+
+def test_quiet_says_messages_only(study: pb.DurableStudy, capsys: Any) -> None:
+    told(study, 0.5)
+    with display(study, "quiet") as shown:
+        shown.tick()
+        shown.say("Look here\x1b[2J")
+        shown.finish("The end.")
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "Look here\\x1b[2J\n")
+
+
+def test_what_several_workers_say_at_once_is_said_once(study: pb.DurableStudy, capsys: Any) -> None:
+    with display(study, "quiet") as shown:
+        for text in ("one", "one", "two", "one"):
+            shown.say(text)
+    assert capsys.readouterr().err.split() == ["one", "two", "one"]
+
+
+def test_the_end_says_why_and_what_was_found(study: pb.DurableStudy, capsys: Any) -> None:
+    with display(study, "plain") as shown:
+        shown.finish("Stopped by SIGINT. Run the same again to resume it.")
+    assert "No trial has succeeded: 0 ended" in capsys.readouterr().out
+    told(study, 0.5, 0.25)
+    with display(study, "plain") as shown:
+        shown.finish("Done.")
+    said = capsys.readouterr().out
+    assert said.splitlines()[:3] == [
+        "Done.",
+        "Best: 0.25 at epochs=1 (trial 1), of 2 trials:",
+        f"  [red]x  {study.state.history.trial(1).config['[red]x']!r}",
+    ]
+    assert "Best in full: 0.5 at epochs=9 (trial 0):" in said
+    assert "'\\x1b[2J'" in said and no_control_codes(said)
+
+
+class Gone(io.StringIO):
+    """A pipe that nobody reads."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.usefixtures("hurried")
+def test_a_reader_that_goes_away_is_no_matter(study: pb.DurableStudy) -> None:
+    told(study, 0.5)
+    with Live(study, Gone(), (80, 24)) as on_a_terminal:
+        for shown in (Plain(study, Gone()), Json(study, Gone()), Quiet(Gone()), on_a_terminal):
+            shown.say("one")
+            shown.tick()
+            shown.finish("two")
+    closed = io.StringIO()
+    closed.close()
+    for stream in (closed, None):
+        Plain(study, stream).say("one")
+
+
+def test_characters_that_a_stream_cannot_write_are_escaped() -> None:
+    raw = io.BytesIO()
+    ascii_only = io.TextIOWrapper(raw, encoding="ascii")
+    Lines(ascii_only).write("größe")
+    assert raw.getvalue() == b"gr\\xf6\\xdfe\n"
+
+
+def test_a_signal_handler_may_speak_in_the_middle_of_a_line() -> None:
+    class Slow(io.StringIO):
+        def write(self, text: str) -> int:
+            written = super().write(text[:3])
+            if "first" in text:
+                os.kill(os.getpid(), signal.SIGUSR1)
+                time.sleep(0)  # the handler runs here
+            return written + super().write(text[3:])
+
+    stream = Slow()
+    said = Lines(stream)
+    before = signal.signal(signal.SIGUSR1, lambda *_: said.write("handler"))
+    try:
+        said.write("first line")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert stream.getvalue() == "first line\nhandler\n"
+
+
+def test_turns_come_one_after_another_even_after_an_interruption() -> None:
+    turns, done = Turns(), list[int]()
+
+    def interrupted() -> None:
+        turns.take(lambda: done.append(2))
+        done.append(1)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        turns.take(interrupted)
+    turns.take(lambda: done.append(3))
+    assert done == [1, 2, 3]
+
+
+def test_a_mistake_in_a_display_costs_the_display_only(capsys: Any) -> None:
+    class Broken:
+        def say(self, text: str) -> None:
+            del text
+
+        def tick(self) -> None:
+            raise ZeroDivisionError("oops")
+
+        def finish(self, reason: str) -> None:
+            raise AssertionError(reason)
+
+    shown = Shield(Broken())
+    shown.tick()
+    shown.tick()
+    shown.finish("The end.")
+    assert (
+        capsys.readouterr().err == "The display failed (ZeroDivisionError: oops); work goes on.\n"
+    )
+
+
+@pytest.mark.parametrize(("show", "said"), [("plain", "Best: "), ("json", '"event": "finish"')])
+def test_tuning_shows_what_it_finds(tmp_path: Path, show: str, said: str, capsys: Any) -> None:
+    pb.tune(
+        lambda trial: float(trial.config["[red]x"]),
+        SPACE,
+        EPOCHS,
+        budget=2,
+        study=tmp_path,
+        show=show,
+        fresh_process=False,
+    )
+    out, err = capsys.readouterr()
+    assert said in out and err == "" and no_control_codes(out)
+
+
+def test_importing_the_library_loads_no_display(tmp_path: Path) -> None:
+    del tmp_path
+    import subprocess
+
+    script = "import sys, priorband; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "priorband.display" in loaded
+    assert not loaded & {"argparse", "rich", "priorband.cli"}

@@ -1,10 +1,12 @@
 """Hyperparameter optimisation with expert priors and cheap proxies."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import benchmark_prior
 from priorband.budget import Budget
 from priorband.conditions import Done, Drawn, Never, Spent
-from priorband.durable import DurableStudy
 from priorband.errors import (
     ConfigError,
     DamagedError,
@@ -25,7 +27,6 @@ from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.methods import methods, optimizer
-from priorband.opening import open_study
 from priorband.optimizer import Decision, Optimizer
 from priorband.replay import Replay, Step
 from priorband.samplers.base import Draw
@@ -47,9 +48,13 @@ from priorband.space.space import Space
 from priorband.state import State
 from priorband.study import Study
 from priorband.trial import Observation, Slot, Trial
-from priorband.workers.attempt import Attempt
 from priorband.workers.simulate import Run, simulate
-from priorband.workers.tune import Tuned, tune
+
+if TYPE_CHECKING:
+    from priorband.durable import DurableStudy
+    from priorband.opening import open_study
+    from priorband.workers.attempt import Attempt
+    from priorband.workers.tune import Tuned, tune
 
 __version__ = "0.1.0"
 
@@ -134,3 +139,22 @@ __all__ = [
     "simulate",
     "tune",
 ]
+
+# Storage and processes are loaded when they are first used: deciding needs numpy alone.
+_LATER = {
+    "Attempt": "priorband.workers.attempt",
+    "DurableStudy": "priorband.durable",
+    "Tuned": "priorband.workers.tune",
+    "open_study": "priorband.opening",
+    "tune": "priorband.workers.tune",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'priorband' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from priorband.attempts import attempts
 from priorband.durable import LEASE, DurableStudy
 from priorband.errors import DamagedError, FormatError, MismatchError, SpaceError
 from priorband.fidelity import Fidelity
@@ -49,6 +50,7 @@ def open_study(  # noqa: PLR0913  # what a study is about, and how this process 
     given must agree with what the study was created with; what is not given is taken from there.
     `folder` is where checkpoints go for a study in a database: all workers must see it.
     """
+    attempts(retries)  # a mistake in it must not leave a new study behind
     journal = located(where, read_only)
     try:
         kept_in = _folder(journal, folder)

@@ -56,7 +56,7 @@ LAYERS = {
     "dealer": "trial storage ledger attempts folded reaping",
     "durable": "given problem budget trial state replay storage ledger attempts folded dealer",
     "opening": "given space fidelity history schedulers.full optimizer methods problem storage "
-    "ledger folded durable",
+    "ledger attempts folded durable",
     "copyist": "problem trial events storage ledger",
     "mending": "space problem trial events storage ledger copyist",
     "inspection": "space history plain problem storage ledger opening copyist mending",

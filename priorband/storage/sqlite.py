@@ -232,8 +232,7 @@ class SqliteJournal:
         if connection is None or _closed(connection):
             if not (self.folder / NAME).exists():
                 raise StorageError(f"{self.folder / NAME} is gone.")
-            reads = use == "read" and kind(self.folder) == "local"  # else it may have to roll back
-            mode = "ro" if reads or self.read_only else "rw"
+            mode = "ro" if self.read_only or (use == "read" and not self._undone()) else "rw"
             connection = self._connect(mode, "FULL" if use == "read" else use)
             try:
                 checked(connection, self.where)
@@ -242,6 +241,10 @@ class SqliteJournal:
                 raise
             self._connections[use] = connection
         return connection
+
+    def _undone(self) -> bool:
+        """Whether a reader may have to roll back: on a network, or after a creation cut short."""
+        return kind(self.folder) != "local" or (self.folder / f"{NAME}-journal").exists()
 
     def _connect(self, mode: str, synchronous: str = "FULL") -> sqlite3.Connection:
         for companion in ("", "-wal", "-shm", "-journal"):

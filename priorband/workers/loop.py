@@ -39,18 +39,21 @@ class Ending:
 class Worker:
     """One worker of a study."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # whom it works for, and whom it speaks to
         self,
         study: DurableStudy,
         objective: Objective,
         options: Options,
         say: Callable[[str], None] = lambda text: None,
         tick: Callable[[], None] = lambda: None,
+        announce: bool = True,
     ) -> None:
         self.study = study
         self.options = options
         self.say = say
         self.tick = tick
+        self.announce = announce
+        """Whether to say that it was asked to stop; in a pool that is said once for all."""
         self.stopping = Stopping(self._asked_to_stop)
         self.evaluation = Evaluation(study, objective, options, self.stopping, tick)
         self.keeping = Keeping(study, self.evaluation.checkpoints)
@@ -191,7 +194,7 @@ class Worker:
             time.sleep(min(0.1, seconds))
 
     def _asked_to_stop(self, why: str, times: int) -> None:
-        if times == 1:
+        if times == 1 and self.announce:
             self.say(
                 f"{why}: letting the running step finish, for at most {self.options.grace:g} s. "
                 "Once more to stop at once."

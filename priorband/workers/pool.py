@@ -156,7 +156,11 @@ def _cause(code: int | None) -> str:
 
 def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], None]) -> None:
     if times == 1:
-        say(f"{why}: letting the running steps finish. Once more to stop at once.")
+        grace = max((member.job.options.grace for member in members), default=0.0)
+        say(
+            f"{why}: letting the running steps finish, for at most {grace:g} s. "
+            "Once more to stop at once."
+        )
     for member in members:
         member.signal(signal.SIGTERM)
 
@@ -188,7 +192,8 @@ def _main(pipe: Connection, job: Job, parent: int) -> None:
     send({"hello": os.getpid()})
     try:
         with join(job.opening, say) as study:
-            ending = Worker(study, job.objective, job.options, say).run()
+            worker = Worker(study, job.objective, job.options, say, announce=False)
+            ending = worker.run()
     except PriorbandError as error:
         ending = Ending("storage", str(error))
     send({"how": ending.how, "reason": ending.reason})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.budget import Spending
+from priorband.budget import budget as given_budget
 from priorband.display import Display, display, given_show
 from priorband.durable import LEASE, DurableStudy
 from priorband.errors import HaltedError, MethodError, SpaceError, StorageError, suggestion
@@ -119,11 +120,12 @@ def run_study(
     work: Callable[[DurableStudy, Display], list[Ending]],
 ) -> Tuned:
     """Start or resume a study, let somebody work on it, and say what was found."""
+    limits = None if budget is None else given_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise SpaceError("A new study needs a budget, such as budget=12 full trainings.")
     with join(opening) as opened:
-        if budget is not None:
-            opened.limit(budget)
+        if limits is not None:
+            opened.limit(limits)
         if not opened.budget.limits:
             raise SpaceError("A study needs a budget, such as budget=12 full trainings.")
         with display(opened, show) as shown:

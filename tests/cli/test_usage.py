@@ -57,9 +57,11 @@ def test_the_version_is_that_of_the_library(capsys: Any) -> None:
 
 
 def test_the_version_costs_no_more_than_the_library() -> None:
-    script = "import sys, priorband.cli; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert not {"rich", "scipy", "psycopg", "priorband.inspection"} & {*done.stdout.split()}
+    for module, heavy in (("cli", {"argparse"}), ("cli.entry", {"rich", "scipy", "psycopg"})):
+        script = f"import sys, priorband.{module}; print(*sys.modules)"
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+        loaded = {*done.stdout.split()}
+        assert "priorband.cli" in loaded and not loaded & {*heavy, "priorband.inspection"}
 
 
 def test_every_command_has_help(capsys: Any) -> None:

@@ -68,3 +68,11 @@ def test_a_function_that_no_process_can_import_is_refused_at_once(tmp_path: Path
     with pytest.raises(pb.MethodError, match="fresh_process=False"):
         pb.tune(lambda trial: 0.0, SPACE, EPOCHS, budget=2, study=tmp_path / "s")
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("wrong", [{"budget": -1}, {"retries": {"tired": 2}}, {"show": "loudly"}])
+def test_a_wrong_option_leaves_no_study_behind(tmp_path: Path, wrong: dict[str, object]) -> None:
+    options: dict[str, object] = {"budget": 2, "study": tmp_path / "s"} | wrong
+    with pytest.raises(pb.PriorbandError):
+        pb.tune(value, SPACE, EPOCHS, **options)  # type: ignore[arg-type]  # mixed
+    assert not (tmp_path / "s").exists()

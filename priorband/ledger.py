@@ -65,9 +65,10 @@ class Open:
 
 @final
 class Ledger:
-    """Attempts and accounts, up to a record."""
+    """Attempts and accounts, up to a record; trials of the plan must lie on its `rungs`."""
 
-    def __init__(self) -> None:
+    def __init__(self, rungs: tuple[float, ...] = ()) -> None:
+        self.rungs = rungs
         self.seq = 0
         self.seal = 0
         self.problem: dict[str, Any] = {}
@@ -118,7 +119,7 @@ class Ledger:
             raise FormatError("the study does not begin with its creation")
         event = note(row, body, history, read)
         self._tick(row.at if row.kind != "returned" else min(row.at, body.get("seen", row.at)))
-        self.last = max(self.last, row.at)
+        self.last = row.at  # also when the clock was set back
         self.seq, self.seal = row.seq, row.seal
         return event
 
@@ -153,16 +154,29 @@ class Ledger:
     def _queued(self, row: Row, body: dict[str, Any], history: History, read: Reader) -> Event:
         del row, history
         fidelity = None if body.get("fidelity") is None else number(body, "fidelity", least=1e-300)
+        if fidelity is not None and fidelity > self.top:
+            raise FormatError(f"its fidelity is {fidelity!r:.40}, the highest is {self.top!r}")
         return Queued(read(body.get("config")), fidelity)
 
     def _asked(self, row: Row, body: dict[str, Any], history: History, read: Reader) -> Event:
         trial = _trial(row, body, history, read)
+        self._place(trial)
         if trial.origin != IMPORTED:
             start = number(body, "start", least=0)
             self.units += trial.fidelity - start
             self.trials += 1
             self.running[trial.id] = Open(trial, row, body)
         return Asked(trial)
+
+    def _place(self, trial: Trial) -> None:
+        """Refuse a trial that is nowhere on the ladder."""
+        if trial.fidelity > self.top:
+            raise FormatError(
+                f"its fidelity is {trial.fidelity!r:.40}, the highest is {self.top!r}"
+            )
+        rungs, slot = self.rungs, trial.slot
+        if rungs and slot and (slot.rung >= len(rungs) or rungs[slot.rung] != trial.fidelity):
+            raise FormatError(f"its fidelity {trial.fidelity!r:.40} is not that of {slot}")
 
     def _adopted(self, row: Row, body: dict[str, Any], history: History, read: Reader) -> None:
         del history, read

@@ -1,0 +1,134 @@
+"""Checkpoints: kept while they are of use, removed when they are not."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from objectives import EPOCHS, SPACE, counted
+from servers import Server, fresh_url
+
+import priorband as pb
+from priorband.storage.checkpoints import Checkpoints
+from priorband.storage.spool import Spool
+from priorband.workers.devices import masks
+from priorband.workers.evaluation import Options
+from priorband.workers.keeping import Keeping
+from priorband.workers.loop import Worker
+
+
+def tuned(where: Path, method: str = "priorband", budget: float = 6, **options: Any) -> None:
+    how: dict[str, Any] = {"show": "quiet", "fresh_process": False} | options
+    pb.tune(counted, SPACE, EPOCHS, budget=budget, study=where, method=method, **how)
+
+
+def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None:
+    tuned(tmp_path)
+    with pb.open_study(tmp_path) as study:
+        checkpoints = Checkpoints(tmp_path)
+        held = checkpoints.held()
+        assert study.best is not None and study.best.trial.id in held
+        assert set(held) == Keeping(study, checkpoints).wanted(held)
+        history = study.state.history
+        assert len(held) < len([t for t in history.trials if not history.promoted(t.id)])
+        assert all((tmp_path / f"trials/{t.id}/curve-1.jsonl").exists() for t in history.trials)
+
+
+def test_all_is_kept_on_request(tmp_path: Path) -> None:
+    tuned(tmp_path, budget=3, keep="all")
+    with pb.open_study(tmp_path) as study:
+        assert Checkpoints(tmp_path).held() == list(range(len(study.state.history)))
+
+
+def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS, method="asha") as study:
+        study.limit(pb.Budget(trials=60))
+        worker = Worker(study, counted, Options(fresh_process=False))
+        worker.keeping.most = 5
+        worker.run()
+        assert len(Checkpoints(tmp_path).held()) <= 5 + 2  # and the best two
+        assert study.replay().exact
+        continued = [t for t in study.state.history.trials if t.parent is not None]
+        assert continued  # those whose parent's checkpoint was gone have begun anew
+        assert study.ledger.units >= study.state.history.spent
+
+
+def test_a_zombie_does_not_spoil_what_its_successor_goes_on_from(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    (checkpoints.workplace(3, 1) / "w").write_text("five")
+    checkpoints.seal(3, 1, 5)
+    taken = checkpoints.take_over(3, 2)
+    assert taken is not None and taken[1] == 5
+    (tmp_path / "trials/3/1/w").write_text("six")
+    checkpoints.seal(3, 1, 6)  # the first attempt was not dead after all
+    assert (taken[0] / "w").read_text() == "five"
+    again = checkpoints.take_over(3, 3)
+    assert again is not None and again[1] == 6 and taken[0].exists()
+
+
+def test_a_checkpoint_is_complete_or_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    (checkpoints.workplace(0, 1) / "w").write_text("one")
+    checkpoints.seal(0, 1, 1)
+
+    def no_room(source: object, target: object) -> None:
+        raise OSError("no room")
+
+    (tmp_path / "trials/0/1/w").write_text("two")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", no_room)
+        with pytest.raises(OSError, match="no room"):
+            checkpoints.seal(0, 1, 2)
+    taken = checkpoints.take_over(0, 2)
+    assert taken is not None and taken[1] == 1 and (taken[0] / "w").read_text() == "one"
+
+
+def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
+    tmp_path: Path, new_postgres: Callable[[], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIORBAND_SPOOL", str(tmp_path / "spool"))
+    server = new_postgres()
+    where = fresh_url(server)
+    said: list[str] = []
+
+    def unlucky(trial: pb.Attempt) -> float:
+        server.kill()
+        return 0.25
+
+    with pb.open_study(where, SPACE, EPOCHS, folder=tmp_path) as study:
+        study.limit(pb.Budget(trials=1))
+        options = Options(fresh_process=False, patience=0.5)
+        ending = Worker(study, unlucky, options, said.append).run()
+        assert ending.how == "storage"
+        assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
+        assert len(Spool(study.ledger.study).waiting()) == 1
+    server.restart()
+    with pb.open_study(where, folder=tmp_path) as study:
+        Worker(study, counted, Options(fresh_process=False), said.append).run()
+        assert study.best is not None and study.best.loss == 0.25
+        assert Spool(study.ledger.study).waiting() == {}
+        assert any("Handed in" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("workers", "each", "environment", "made"),
+    [
+        (2, None, {}, [{}, {}]),
+        (2, 1, {}, [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}]),
+        (1, 2, {"CUDA_VISIBLE_DEVICES": "3, 5"}, [{"CUDA_VISIBLE_DEVICES": "3,5"}]),
+        (2, 0, {"CUDA_VISIBLE_DEVICES": "3"}, [{"CUDA_VISIBLE_DEVICES": ""}] * 2),
+        (1, 1, {"HIP_VISIBLE_DEVICES": "2"}, [{"HIP_VISIBLE_DEVICES": "2"}]),
+    ],
+)
+def test_each_worker_sees_its_own_devices(
+    workers: int, each: int | None, environment: dict[str, str], made: list[dict[str, str]]
+) -> None:
+    assert masks(workers, each, environment) == made
+
+
+def test_more_devices_than_there_are_cannot_be_shared_out() -> None:
+    with pytest.raises(pb.MethodError, match="need 4, but CUDA_VISIBLE_DEVICES shows 2"):
+        masks(2, 2, {"CUDA_VISIBLE_DEVICES": "0,1"})

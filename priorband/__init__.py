@@ -18,6 +18,7 @@ from priorband.errors import (
     MethodError,
     MismatchError,
     PriorbandError,
+    RankError,
     SingleRungWarning,
     SpaceError,
     StorageError,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from priorband.durable import DurableStudy
     from priorband.opening import open_study
     from priorband.workers.attempt import Attempt
+    from priorband.workers.ddp import rank_attempt, tune_in_group
     from priorband.workers.tune import Tuned, tune
 
 __version__ = "0.1.0"
@@ -109,6 +111,7 @@ __all__ = [
     "PriorMode",
     "PriorbandError",
     "Promote",
+    "RankError",
     "Replay",
     "Run",
     "Sample",
@@ -136,8 +139,10 @@ __all__ = [
     "open_study",
     "optimizer",
     "prior",
+    "rank_attempt",
     "simulate",
     "tune",
+    "tune_in_group",
 ]
 
 # Storage and processes are loaded when they are first used: deciding needs numpy alone.
@@ -146,7 +151,9 @@ _LATER = {
     "DurableStudy": "priorband.durable",
     "Tuned": "priorband.workers.tune",
     "open_study": "priorband.opening",
+    "rank_attempt": "priorband.workers.ddp",
     "tune": "priorband.workers.tune",
+    "tune_in_group": "priorband.workers.ddp",
 }
 
 

@@ -63,10 +63,10 @@ class Child:
             with suppress(OSError):  # it has ended
                 self._pipe.send_bytes(why.encode())
 
-    def kill(self) -> None:
+    def kill(self, patience: float = AFTER_TERM) -> None:
         """End it and all processes that it has started."""
         self._signal(signal.SIGTERM)
-        self.process.join(AFTER_TERM)
+        self.process.join(patience)
         self._signal(signal.SIGKILL)
         self.process.join()
 

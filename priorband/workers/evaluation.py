@@ -100,6 +100,10 @@ class Evaluation:
         task, child = begun
         result = self._here(task) if child is None else self._in_child(task, child)
         number, attempt = claim.trial.id, claim.attempt
+        if self.stopping.times and result.get("kind") in ("raised", "crashed"):
+            # A batch system signals all processes of a job: of those that an objective has started,
+            # such as loaders of data or ranks, some have died, and it could not go on.
+            result = {"interrupted": f"{self.stopping.why}; {result['reason']}"}
         if "interrupted" in result:
             return Report(number, attempt, None, "preempted", result["interrupted"])
         details = result["details"]
@@ -151,8 +155,8 @@ class Evaluation:
     def _in_child(self, task: Task, child: Child) -> dict[str, Any]:
         try:
             return self._attended(child, task)
-        except BaseException:
-            child.kill()
+        except BaseException:  # such as a second Ctrl-C: it means now
+            child.kill(patience=LOOK)
             raise
         finally:
             child.close()

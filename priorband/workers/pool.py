@@ -22,6 +22,7 @@ from priorband.workers.stopping import Stopping
 
 LOOK = 0.25  # seconds between looks
 RESTARTS = 5  # of one worker that dies, before it is given up
+ECHO = 5.0  # seconds: a batch system's SIGTERM reaches a worker directly and through the pool
 RISEN = 300.0  # seconds after which a worker's deaths are forgotten
 
 
@@ -162,7 +163,7 @@ def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], N
             "Once more to stop at once."
         )
     for member in members:
-        member.signal(signal.SIGTERM)
+        member.signal(signal.SIGTERM if times == 1 else signal.SIGINT)
 
 
 def _end(members: list[Member], asked: bool) -> None:
@@ -193,6 +194,7 @@ def _main(pipe: Connection, job: Job, parent: int) -> None:
     try:
         with join(job.opening, say) as study:
             worker = Worker(study, job.objective, job.options, say, announce=False)
+            worker.stopping.echo = ECHO
             ending = worker.run()
     except PriorbandError as error:
         ending = Ending("storage", str(error))

@@ -24,7 +24,7 @@ from priorband.workers.results import failed
 from priorband.workers.wire import Absent, Lost, Wire, Word
 
 LOOK = 0.5  # seconds between looks for a word from a rank that has failed
-OF_A_BROKEN_GROUP = ("gloo", "NCCL", "DistBackendError", "DistNetworkError", "DistStoreError")
+NETWORKS = ("gloo", "NCCL", "Store")  # in what torch says when a rank cannot be reached
 
 
 class Abandoned(BaseException):
@@ -106,7 +106,7 @@ class Team:
             return result
         # At a meeting or after a return the others come in any case.
         sudden = not self._returned and result["kind"] != "diverged"
-        if sudden and any(word in result["reason"] for word in OF_A_BROKEN_GROUP):
+        if sudden and _of_the_network(result):
             raise Lost(result["reason"])
         if sudden and self.rank > 0:
             self.wire.alarm(self._key, {"rank": self.rank, "failed": result})
@@ -208,6 +208,13 @@ def _verdict(words: list[Word]) -> Word | None:
             "`checkpoint` alike",
         )
     return None
+
+
+def _of_the_network(result: Word) -> bool:
+    """Whether a failure says that another rank is gone, and nothing of the trial."""
+    reason = result["reason"]
+    torchs = result["kind"] == "raised" and reason.startswith(("RuntimeError", "Dist"))
+    return torchs and any(network in reason for network in NETWORKS)
 
 
 def _out_of_step(words: list[Word]) -> bool:

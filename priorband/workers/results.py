@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from priorband.errors import LossError
-from priorband.given import LONGEST_TEXT, given_loss, plain_metric
+from priorband.given import LONGEST_TEXT, given_loss, plain_metrics
 from priorband.ledger import Kind
 
 LONGEST_TRACEBACK = 20_000
@@ -31,7 +31,7 @@ def returned(value: Any, maximize: bool) -> dict[str, Any]:
         if not math.isfinite(details["cost"]):
             raise LossError(f"A cost must be a finite number, got {details['cost']!r}.")
     if metrics:
-        details["metrics"] = {name: plain_metric(item) for name, item in metrics.items()}
+        details["metrics"] = plain_metrics(metrics)
     if not math.isfinite(number):
         return failed("diverged", f"the loss was {number}", details)
     return {"loss": -number if maximize else number, "details": details}

@@ -1,0 +1,248 @@
+"""Ranks that make an attempt together, here as threads: what they agree on, without torch."""
+
+import importlib.util
+import json
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from objectives import EPOCHS, SPACE, value
+
+import priorband as pb
+from priorband.errors import RankError
+from priorband.space.config import Config
+from priorband.storage.checkpoints import Checkpoints
+from priorband.workers.attempt import Attempt, Task
+from priorband.workers.ddp import tune_in_group
+from priorband.workers.ranks import Team, read_task, written_task
+from priorband.workers.wire import Absent, Wire, Word
+
+Objective = Callable[[Attempt], Any]
+
+
+class Hall:
+    """A place where threads meet, in place of a process group."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.said: dict[int, dict[int, Word]] = {}
+        self.left: dict[str, Word] = {}
+
+
+class Corner:
+    """One thread's way to the other, as `Wire` is a rank's."""
+
+    size = 2
+
+    def __init__(self, hall: Hall, rank: int, begun: int = 0) -> None:
+        self.hall, self.rank, self.begun, self.meetings = hall, rank, begun, 0
+
+    def collectives(self) -> int:
+        return self.begun
+
+    def gather(self, word: Word, patience: float | None = None) -> list[Word]:
+        self.meetings += 1
+        with self.hall.changed:
+            here = self.hall.said.setdefault(self.meetings, {})
+            here[self.rank] = json.loads(json.dumps(word))
+            self.hall.changed.notify_all()
+            if not self.hall.changed.wait_for(lambda: len(here) == self.size, patience or 10):
+                raise Absent("the other one did not come")
+            return [here[rank] for rank in range(self.size)]
+
+    def alarm(self, key: str, word: Word) -> None:
+        self.hall.left.setdefault(key, word)
+
+    def alarmed(self, key: str) -> Word | None:
+        return self.hall.left.get(key)
+
+    def forget(self, key: str) -> None:
+        self.hall.left.pop(key, None)
+
+
+def task(root: Path, fidelity: int = 3) -> Task:
+    return Task(7, 1, Config(x=0.5), fidelity, True, 0, None, root, 1)
+
+
+def together(
+    objective: Objective,
+    root: Path,
+    begun: tuple[int, int] = (0, 0),
+    grace: float = 5.0,
+    asked: Callable[[int], str] = lambda rank: "",
+) -> tuple[list[Team], list[Any]]:
+    """What two ranks say came of an attempt."""
+    hall, ready = Hall(), threading.Barrier(2)
+    teams = [Team(cast(Wire, Corner(hall, rank, begun[rank])), grace) for rank in range(2)]
+    results: list[Any] = [None, None]
+
+    def run(team: Team) -> None:
+        if team.rank:
+            ready.wait()
+        attempt = Attempt(task(root), stopping=lambda: asked(team.rank), ranks=team)
+        if not team.rank:
+            ready.wait()
+        try:
+            results[team.rank] = team.attempted(objective, attempt, lambda: "")
+        except RankError as error:
+            results[team.rank] = error
+
+    threads = [threading.Thread(target=run, args=(team,)) for team in teams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return teams, results
+
+
+def stepping(act: Callable[[Attempt, float], None]) -> Objective:
+    def objective(trial: Attempt) -> float | None:
+        for step in trial.steps():
+            act(trial, step)
+        return None if trial.rank else 0.25
+
+    return objective
+
+
+def test_what_rank_0_returns_counts(tmp_path: Path) -> None:
+    teams, results = together(stepping(lambda trial, step: None), tmp_path)
+    assert results[0]["loss"] == 0.25 and not any(team.broken for team in teams)
+
+
+def test_all_save_before_a_step_is_kept_and_rank_0_alone_reports(tmp_path: Path) -> None:
+    kept: list[list[str]] = []
+
+    def save(trial: Attempt, step: float) -> None:
+        if trial.rank == 0 and step > 1:
+            copy = Checkpoints(tmp_path).folder(7) / f"1.step-{step - 1}"
+            kept.append([(copy / str(rank)).read_text() for rank in range(2)])
+        (trial.checkpoint_dir / str(trial.rank)).write_text(str(step))
+        trial.report(step, loss=1.0)
+
+    together(stepping(save), tmp_path)
+    assert kept == [["1", "1"], ["2", "2"]]
+    assert len((tmp_path / "trials" / "7" / "curve-1.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_checkpoint_is_made_of_what_all_ranks_save(tmp_path: Path) -> None:
+    def save(trial: Attempt, step: float) -> None:
+        with trial.checkpoint(step) as folder:
+            (folder / str(trial.rank)).write_text(str(step))
+
+    _, results = together(stepping(save), tmp_path)
+    assert results[0]["loss"] == 0.25
+    left = Checkpoints(tmp_path).left_by(7, 1)
+    assert left is not None and sorted(path.name for path in left.iterdir()) == ["0", "1"]
+    assert left.name == "1.step-3"
+
+
+def test_all_ranks_stop_when_one_is_asked_to(tmp_path: Path) -> None:
+    steps: dict[int, list[float]] = {0: [], 1: []}
+
+    def asked(rank: int) -> str:
+        return "SIGTERM" if rank == 1 and len(steps[1]) == 2 else ""
+
+    teams, results = together(
+        stepping(lambda trial, step: steps[trial.rank].append(step)), tmp_path, asked=asked
+    )
+    assert results == [{"interrupted": "SIGTERM"}] * 2 and steps == {0: [1, 2], 1: [1, 2]}
+    assert not any(team.broken for team in teams)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_loss_that_is_not_finite_ends_all_ranks_where_they_meet(
+    tmp_path: Path, rank: int, step: int
+) -> None:
+    def report(trial: Attempt, at: float) -> None:
+        trial.report(at, loss=float("nan") if (trial.rank, at) == (rank, step) else 1.0)
+
+    teams, results = together(stepping(report), tmp_path, (1, 2))
+    which = "rank 1: " if rank else ""
+    for result in results:
+        assert (result["kind"], result["reason"]) == (
+            "diverged",
+            f"{which}the loss was nan at step {step}",
+        )
+    assert not any(team.broken for team in teams)
+
+
+@pytest.mark.parametrize("begun", [(4, 4), (5, 4)])
+def test_a_failure_is_known_to_all_and_ends_the_job_if_collectives_would_mix(
+    tmp_path: Path, begun: tuple[int, int]
+) -> None:
+    def fail(trial: Attempt, step: float) -> None:
+        if trial.rank == 1 and step == 2:
+            raise ValueError("no")
+
+    teams, results = together(stepping(fail), tmp_path, begun)
+    assert {result["reason"] for result in results} == {"rank 1: ValueError: no"}
+    assert [bool(team.broken) for team in teams] == [begun[0] != begun[1]] * 2
+
+
+def test_ranks_that_go_different_ways_are_told_so(tmp_path: Path) -> None:
+    def asks(trial: Attempt, step: float) -> None:
+        assert trial.rank or not trial.should_stop
+
+    _, results = together(stepping(asks), tmp_path)
+    assert "rank 0 was at `should_stop`, rank 1 at the end of a step" in results[0]["reason"]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_nobody_comes_to_ends_and_its_word_is_left(tmp_path: Path, rank: int) -> None:
+    late = threading.Event()
+
+    def fail(trial: Attempt) -> float:
+        if trial.rank == rank:
+            raise ValueError("no")
+        late.wait(0.5)
+        raise RuntimeError("gloo: connection closed")
+
+    teams, results = together(fail, tmp_path, grace=0.1)
+    assert all(team.broken for team in teams)
+    which = "rank 1: " if rank else ""
+    assert (results[0]["kind"], results[0]["reason"]) == ("raised", f"{which}ValueError: no")
+    with pytest.raises(RankError, match="start the job again"):
+        raise results[1]
+
+
+def test_a_rank_that_dies_without_a_word_is_a_crash(tmp_path: Path) -> None:
+    def fail(trial: Attempt) -> float:
+        raise RuntimeError("gloo: connection closed")
+
+    _, results = together(fail, tmp_path)
+    assert results[0]["kind"] == "crashed"
+
+
+def test_a_task_is_the_same_in_another_process() -> None:
+    config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
+    for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
+        made = Task(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
+        assert read_task(json.loads(json.dumps(written_task(made)))) == made
+        assert pickle.loads(pickle.dumps(made)) == made
+        assert Attempt(made).task is made
+
+
+def test_without_torch_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "torch.distributed", None)
+    with pytest.raises(pb.ExtraError, match="pip install torch"):
+        tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere")
+
+
+@pytest.mark.parametrize("option", ["workers", "fresh_process", "trial_seconds", "gpus_per_trial"])
+def test_options_of_other_workers_are_refused(option: str) -> None:
+    given: dict[str, Any] = {option: 2}
+    with pytest.raises(pb.MethodError, match=f"no option '{option}'.*Known: grace"):
+        tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere", **given)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_without_a_launcher_the_error_says_how_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(pb.MethodError, match="RANK.*torchrun --nproc-per-node 2"):
+        tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere")

@@ -1,0 +1,39 @@
+"""What being asked to stop does to a running trial, and to those who asked twice."""
+
+import signal
+from pathlib import Path
+
+import pytest
+from objectives import EPOCHS, SPACE
+
+import priorband as pb
+from priorband.workers.evaluation import Options
+from priorband.workers.loop import Worker
+from priorband.workers.stopping import Stopping
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_an_objective_that_fails_when_asked_to_stop_is_handed_back(
+    tmp_path: Path, asked: bool
+) -> None:
+    def objective(trial: pb.Attempt) -> float:
+        if asked:
+            worker.stopping.ask("SIGTERM")
+        raise RuntimeError("a loader of data was killed")
+
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=1))
+        worker = Worker(study, objective, Options(fresh_process=False))
+        assert worker.run().how == ("stopped" if asked else "done")
+        assert list(study.ledger.waiting) == ([0] if asked else [])
+        assert study.ledger.failures == ({} if asked else {"raised": 1})
+
+
+def test_the_same_signal_soon_again_is_an_echo_where_one_is_expected() -> None:
+    stopping = Stopping()
+    stopping._hear(signal.SIGTERM, None)
+    stopping.echo = 60.0
+    stopping._hear(signal.SIGTERM, None)
+    assert stopping.times == 1
+    with pytest.raises(KeyboardInterrupt):
+        stopping._hear(signal.SIGINT, None)

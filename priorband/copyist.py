@@ -28,8 +28,8 @@ class Copyist:
 
     def _begin(self) -> None:
         problem = self.problem
-        self.ledger = Ledger()
         self.state = problem.optimizer.start(problem.space, problem.prior, problem.fidelity)
+        self.ledger = Ledger(self.state.ladder.fidelities)
 
     def keep(self, old: Row, kind: str, trial: int | None, data: dict[str, Any]) -> None:
         """Write an old record, with the worker and the time that it has."""

@@ -21,7 +21,7 @@ from priorband.given import (
     any_fidelity,
     given_loss,
     known_trial,
-    plain_metric,
+    plain_metrics,
     running_trial,
     trial_fidelity,
 )
@@ -159,7 +159,7 @@ class DurableStudy:
         """What an evaluation brought; False if another attempt had ended the trial before."""
         number = given_loss(loss)
         report = self._by_hand(trial)
-        plain = {name: plain_metric(value) for name, value in metrics.items()}
+        plain = plain_metrics(metrics)
         details = {"metrics": plain} if plain else {}
         if math.isfinite(number):
             return self._told(Report(*report, number, details=details))

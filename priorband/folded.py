@@ -32,8 +32,8 @@ class Folded:
 
     def forget(self) -> None:
         """Drop everything; the next look begins with the first record."""
-        self.ledger = Ledger()
         self.state = self.start()
+        self.ledger = Ledger(self.state.ladder.fidelities)
 
     def start(self) -> State:
         """The state before anything has happened."""

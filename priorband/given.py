@@ -19,6 +19,8 @@ from priorband.space.space import Space, plain
 from priorband.trial import Trial
 
 LONGEST_TEXT = 2_000
+LONGEST_METRIC = 100_000
+LONGEST_METRICS = 1_000_000
 
 
 def given_space(space: Space) -> Space:
@@ -155,8 +157,25 @@ def trial_fidelity(given: float | None, fidelity: Fidelity, ladder: Ladder) -> f
     return at
 
 
+def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics as JSON can carry them, as many as are kept with a result.
+
+    >>> plain_metrics({"acc": np.float32(0.5)})
+    {'acc': 0.5}
+    """
+    kept, room = dict[str, Any](), LONGEST_METRICS
+    for name, value in metrics.items():
+        plain_one = plain_metric(value)
+        room -= len(json.dumps({name: plain_one}))
+        if room < 0:
+            kept["..."] = f"{len(metrics) - len(kept)} more metrics found no room"
+            break
+        kept[name] = plain_one
+    return kept
+
+
 def plain_metric(value: Any) -> Any:
-    """A metric as JSON can carry it; what it cannot is kept as text."""
+    """A metric as JSON can carry it; what it cannot, or what is too long, is kept as text."""
     try:
         number = given_loss(value)
         return number if math.isfinite(number) else str(number)
@@ -165,6 +184,9 @@ def plain_metric(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     try:
-        return json.loads(json.dumps(value, allow_nan=False))
+        text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         return repr(value)[:LONGEST_TEXT]
+    if len(text) > LONGEST_METRIC:
+        return f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
+    return json.loads(text)

@@ -129,17 +129,21 @@ def _judged(rows: Iterable[Row]) -> list[Finding]:
             if row.seq == ledger.seq + 1 and not found:
                 event = ledger.apply(row, data, history, read)
                 history = history if event is None else history.after(event)
-                read = _reader(ledger) if row.seq == 1 else read
+                read = _learn(ledger) if row.seq == 1 else read
         except BROKEN as error:
             found.append(Finding(f"record {row.seq}", f"({row.kind:.20}) cannot be: {error}"))
     return found
 
 
-def _reader(ledger: Ledger) -> Reader:
+def _learn(ledger: Ledger) -> Reader:
+    """What the first record says of those that follow."""
     try:
-        return config_reader(restored(ledger.problem).space)
+        problem = restored(ledger.problem)
     except MethodError:  # a method with parts of its user's own
         return config_reader(from_plain(ledger.problem["space"]))
+    start = problem.optimizer.start(problem.space, problem.prior, problem.fidelity)
+    ledger.rungs = start.ladder.fidelities
+    return config_reader(problem.space)
 
 
 def _creation(

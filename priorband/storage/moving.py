@@ -15,7 +15,8 @@ def copy_trials(old: Path, new: Path, trials: Collection[int]) -> list[Finding]:
     """Copy what some trials have saved; what is not copied is named. No link is followed."""
     source, left = old / "trials", list[Finding]()
     if source.is_symlink() or not source.is_dir():
-        return left
+        linked = Finding("trials", "is no folder, so it is not copied")
+        return [linked] if os.path.lexists(source) else []
     for name in sorted(os.listdir(source)):
         why = _unfit(source / name, trials)
         if why:

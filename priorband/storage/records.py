@@ -34,7 +34,12 @@ class Entry(NamedTuple):
 
 def text(body: dict[str, Any]) -> str:
     """A body as it is stored: JSON in plain ASCII, without NaN and infinities."""
-    return _encode(body)
+    stored = _encode(body)
+    if len(stored) > LONGEST:
+        raise FormatError(
+            f"A record of {len(stored)} characters is too long: up to {LONGEST} are allowed."
+        )
+    return stored
 
 
 def body(stored: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def _backed_up(folder: Path, target: Path) -> bool:
                 return False
             with closing(sqlite3.connect(target)) as new:
                 old.backup(new)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # messages quote what was found
         target.unlink(missing_ok=True)
         return False
     return True

@@ -1,5 +1,6 @@
 """The SQL that both databases share: one table of records, one of leases."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,7 +86,8 @@ def leases(found: Sequence[Any], where: str) -> list[Lease]:
 
 
 def _well_typed(row: Row) -> bool:
-    whole = type(row.seq) is int and type(row.seal) is int and type(row.at) is float
+    whole = type(row.seq) is int and type(row.seal) is int
+    whole = whole and type(row.at) is float and abs(row.at) < math.inf
     text = isinstance(row.kind, str) and isinstance(row.worker, str) and isinstance(row.body, str)
     return whole and text and (row.trial is None or type(row.trial) is int)
 

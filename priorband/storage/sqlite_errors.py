@@ -40,3 +40,7 @@ def translated(folder: Path) -> Iterator[None]:
         raise DamagedError(
             f"{folder / NAME} is damaged ({error}). {salvage_hint(folder)}"
         ) from error
+    except UnicodeDecodeError as error:  # from SQLite's message, which quotes what it has found
+        raise DamagedError(
+            f"{folder / NAME} is damaged ({error.reason} in a name). {salvage_hint(folder)}"
+        ) from error

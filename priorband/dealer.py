@@ -79,7 +79,8 @@ class Dealer:
         if reached:
             limits = self.folded.ledger.budget.limits
             spent = " and ".join(f"{limits[name]:g} {name}" for name in reached)
-            return Idle(f"The budget of {spent} is handed out.", running)
+            how = "handed out" if running else "spent"
+            return Idle(f"The budget of {spent} is {how}.", running)
         what, times, since = self.folded.ledger.trouble
         if (
             times >= SAME_FAILURES

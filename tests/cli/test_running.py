@@ -18,7 +18,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     done = priorband("run", where, *BASIC, "--budget", 2, "--same-process", "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and no_control_codes(done.stdout)
-    assert "The budget of 2 trainings is handed out." in done.stdout
+    assert "The budget of 2 trainings is spent." in done.stdout
     assert "Best: " in done.stdout
     yield where
 
@@ -33,7 +33,7 @@ def test_a_study_is_made_of_what_the_command_says(finished: Path) -> None:
 
 def test_the_same_again_says_that_all_is_done_and_more_budget_goes_on(finished: Path) -> None:
     again = priorband("run", finished, *BASIC, "--same-process")
-    assert again.returncode == 0 and "handed out" in again.stdout
+    assert again.returncode == 0 and "is spent" in again.stdout
     more = priorband("worker", finished, "--objective", "objectives:value", "--leave", "--quiet")
     assert (more.returncode, more.stdout, more.stderr) == (0, "", "")
     with pb.open_study(finished, read_only=True) as study:

@@ -22,7 +22,7 @@ from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage.head import salvage_hint
 from priorband.storage.identity import worker_name
-from priorband.storage.journal import FORMAT, sealed
+from priorband.storage.journal import FORMAT, Row, sealed
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.records import Entry, body, text
 from priorband.storage.sqlite import SqliteJournal
@@ -108,8 +108,9 @@ def _create(journal: Place, problem: Problem, maximize: bool) -> None:
     text(about["problem"])  # type: ignore[arg-type]  # refuses what cannot be stored, before a file is made
     journal.prepare()
     folded = Folded(problem, journal.where, worker_name())
-    with journal.transaction(0) as transaction:
-        if not transaction.rows:
+    written: list[Row] = []
+    with journal.transaction(0, written.extend) as transaction:
+        if not (written or transaction.rows):
             folded.append(transaction, Entry("created", None, about | {"maximize": maximize}))
 
 

@@ -24,7 +24,14 @@ from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
 from priorband.storage.links import refuse_link, sync_folder
 from priorband.storage.mounts import kind
 from priorband.storage.sqlite_errors import translated
-from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode
+from priorband.storage.sqlite_file import (
+    MOST_BYTES,
+    NAME,
+    checked,
+    initialise,
+    same_version,
+    set_mode,
+)
 from priorband.storage.turns import Turns
 
 PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
@@ -258,6 +265,7 @@ class SqliteJournal:
             uri=True,
         )
         try:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             connection.execute(f"PRAGMA synchronous = {synchronous}")

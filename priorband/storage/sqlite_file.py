@@ -2,6 +2,8 @@
 
 import sqlite3
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from priorband.errors import DamagedError, FormatError, StorageError
@@ -9,17 +11,20 @@ from priorband.storage import sql
 from priorband.storage.head import salvage_hint
 from priorband.storage.journal import FORMAT, refuse_version
 from priorband.storage.mounts import kind
+from priorband.storage.records import LONGEST
 
 NAME = "study.db"
 OURS = 0x50424E44  # "PBND", SQLite's application id
+MOST_BYTES = 5 * LONGEST  # of a row: where more are claimed, no memory is taken for them
 TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
 
 
 def checked(connection: sqlite3.Connection, where: str) -> bool:
     """Whether the tables exist; an error if the database is not ours."""
-    (ours,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    found = {text for (text,) in connection.execute("SELECT sql FROM sqlite_master").fetchall()}
+    with _one_moment(connection):  # or another may create the study between two looks
+        (ours,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        found = {text for (text,) in connection.execute("SELECT sql FROM sqlite_master").fetchall()}
     if not found and not ours and not version:
         return False
     if ours != OURS:
@@ -34,6 +39,19 @@ def checked(connection: sqlite3.Connection, where: str) -> bool:
             f"{where}/{NAME} is damaged: its tables are not those of a study. {salvage_hint(where)}"
         )
     return True
+
+
+@contextmanager
+def _one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """Read several things as they were at one moment."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
 
 
 def set_mode(connection: sqlite3.Connection, folder: Path) -> None:

@@ -22,7 +22,7 @@ except ImportError:  # Windows: SQLite's own locks alone
     fcntl = None
 
 NAME = "study.lock"
-FIRST, LONGEST, GROWTH = 0.002, 0.01, 1.3  # seconds between looks, and how they grow
+FIRST, LONGEST, GROWTH = 0.002, 0.05, 1.6  # seconds between looks, and how they grow
 PATIENCE = 30.0
 
 
@@ -64,9 +64,9 @@ class Turns:
                     f"{self.path.parent} is busy: a process has held its lock for {PATIENCE:g} s. "
                     "Is one of the workers stopped?"
                 )
-            meanwhile()
             time.sleep(pause * (0.5 + os.urandom(1)[0] / 255))
             pause = min(pause * GROWTH, LONGEST)
+            meanwhile()
 
     def close(self) -> None:
         """Close the file."""

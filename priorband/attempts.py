@@ -72,6 +72,8 @@ def restored_report(data: dict[str, Any]) -> Report:
     if (kind is None) == (loss is None) or kind not in (None, *KINDS):
         raise FormatError("it is neither a loss nor a failure")
     ids = member(data, "trial", int), member(data, "attempt", int)
+    if not all(0 <= one < 2**63 for one in ids):
+        raise FormatError("it names no trial")
     return Report(*ids, loss, kind, member(data, "reason", str), member(data, "details", dict))
 
 

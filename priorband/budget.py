@@ -4,7 +4,7 @@ from typing import Any, final
 
 from priorband.errors import SpaceError
 from priorband.numeric import real, whole
-from priorband.values import field_names, frozen
+from priorband.values import field_names, frozen, settle
 
 
 @final
@@ -28,6 +28,8 @@ class Budget:
         for name, limit in self.limits.items():
             if not (real(limit) or 0) > 0:
                 raise SpaceError(f"A budget's `{name}` must be a number above 0, got {limit!r}.")
+            if type(limit) not in (int, float):  # numpy's, which JSON does not take
+                settle(self, **{name: int(limit) if whole(limit) else float(limit)})
         if self.trials is not None and not whole(self.trials):
             raise SpaceError(f"A budget's `trials` must be a whole number, got {self.trials!r}.")
 

@@ -146,6 +146,7 @@ class Dealer:
                 known = body(row.body)
                 same = [known.get(name) for name in ("attempt", "loss", "kind")]
                 if same == [report.attempt, report.loss, report.kind]:
+                    transaction.confirmed = True
                     return row.kind != "remark"
         what = report.reason if report.loss is None else f"a loss of {report.loss!r}"
         late = {"attempt": report.attempt, "text": f"came too late: {what}"}

@@ -19,7 +19,9 @@ from priorband.errors import ExhaustedError, TrialError
 from priorband.folded import Folded
 from priorband.given import (
     any_fidelity,
+    given_cost,
     given_loss,
+    given_seconds,
     known_trial,
     plain_metrics,
     running_trial,
@@ -98,22 +100,22 @@ class DurableStudy:
     @property
     def state(self) -> State:
         """The space, the prior, the ladder and the history, as of the last look."""
-        return self._folded.state
+        return self._known().state
 
     @property
     def ledger(self) -> Ledger:
         """The attempts and the accounts, as of the last look."""
-        return self._folded.ledger
+        return self._known().ledger
 
     @property
     def best(self) -> Observation | None:
         """The lowest loss seen at any fidelity; None before the first."""
-        return self._folded.state.history.best
+        return self.state.history.best
 
     @property
     def best_in_full(self) -> Observation | None:
         """The lowest loss of a full training; None before the first."""
-        return self._folded.state.history.best_at(self.problem.fidelity.high)
+        return self.state.history.best_at(self.problem.fidelity.high)
 
     @property
     def budget(self) -> Budget:
@@ -132,7 +134,7 @@ class DurableStudy:
     def refresh(self) -> State:
         """Take in what others have written, without waiting for anybody."""
         with self._lock:
-            self._folded.take(self.journal.read(self.ledger.seq))
+            self._folded.take(self.journal.read(self._folded.ledger.seq))
             return self._folded.state
 
     def limit(self, given: Any) -> None:
@@ -147,8 +149,9 @@ class DurableStudy:
 
         With `hold` the trial is bound to no process: for so many seconds nobody else gets it.
         """
+        seconds = None if hold is None else given_seconds("hold", hold)
         with self._writing() as transaction:
-            answer = self._dealer.claim(transaction, "", hold)
+            answer = self._dealer.claim(transaction, "", seconds)
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
@@ -159,8 +162,11 @@ class DurableStudy:
         """What an evaluation brought; False if another attempt had ended the trial before."""
         number = given_loss(loss)
         report = self._by_hand(trial)
-        plain = plain_metrics(metrics)
-        details = {"metrics": plain} if plain else {}
+        details: dict[str, Any] = {}
+        if metrics.get("cost") is not None:
+            details["cost"] = given_cost(metrics.pop("cost"))
+        if metrics:
+            details["metrics"] = plain_metrics(metrics)
         if math.isfinite(number):
             return self._told(Report(*report, number, details=details))
         return self._told(Report(*report, None, "diverged", f"the loss was {number}", details))
@@ -245,13 +251,21 @@ class DurableStudy:
 
     def _by_hand(self, trial: Trial | int) -> tuple[int, int]:
         """A trial's id and attempt, or an error where the same hand tells it twice."""
-        number = known_trial(self._folded.state.history, trial).id
-        attempt = self.pulse.attempt(number)
-        if attempt is None:
+        number = trial.id if isinstance(trial, Trial) else trial
+        attempt = self.pulse.attempt(number) if isinstance(number, int) else None
+        if attempt is None:  # another process has asked it, or it has ended
             self.refresh()
+        number = known_trial(self.state.history, trial).id
+        if attempt is None:
             running_trial(self._folded.state.history, number)
             attempt = self.ledger.running[number].attempt
         return number, attempt
+
+    def _known(self) -> Folded:
+        """What is known of the study; read anew if it was dropped after a write that failed."""
+        if not self._folded.ledger.seq:
+            self.refresh()
+        return self._folded
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
@@ -259,7 +273,8 @@ class DurableStudy:
         with self._lock:
             transaction: Transaction | None = None
             try:
-                with self.journal.transaction(self.ledger.seq, self._folded.take) as transaction:
+                after = self._folded.ledger.seq
+                with self.journal.transaction(after, self._folded.take) as transaction:
                     self._folded.take(transaction.rows)
                     yield transaction
             except BaseException:

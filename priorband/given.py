@@ -115,6 +115,22 @@ def given_loss(loss: Any) -> float:
         raise LossError(f"A loss must be one real number, got {loss!r}.") from None
 
 
+def given_cost(cost: Any) -> float:
+    """A cost, of which a budget can be made."""
+    number = given_loss(cost)
+    if not math.isfinite(number):
+        raise LossError(f"A cost must be a finite number, got {number!r}.")
+    return number
+
+
+def given_seconds(name: str, seconds: Any) -> float:
+    """A time for which a trial is held."""
+    number = real(seconds)
+    if number is None or number <= 0:
+        raise SpaceError(f"`{name}` must be a number of seconds above 0, got {seconds!r}.")
+    return number
+
+
 def known_trial(history: History, trial: Trial | int) -> Trial:
     """A trial of this history, by itself or by its id."""
     number = trial.id if isinstance(trial, Trial) else trial
@@ -186,7 +202,15 @@ def plain_metric(value: Any) -> Any:
     try:
         text = json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        return repr(value)[:LONGEST_TEXT]
+        return _shown(value)
     if len(text) > LONGEST_METRIC:
         return f"{text[:LONGEST_TEXT]}... ({len(text)} characters)"
     return json.loads(text)
+
+
+def _shown(value: Any) -> str:
+    """What a value prints as, where it can: a metric may not cost the result it comes with."""
+    try:
+        return repr(value)[:LONGEST_TEXT]
+    except Exception as error:
+        return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"

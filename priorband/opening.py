@@ -10,7 +10,14 @@ from priorband.durable import LEASE, DurableStudy
 from priorband.errors import DamagedError, FormatError, MismatchError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.folded import Folded
-from priorband.given import given_fidelity, given_prior, given_seed, given_space, warn_of_one_rung
+from priorband.given import (
+    given_fidelity,
+    given_prior,
+    given_seconds,
+    given_seed,
+    given_space,
+    warn_of_one_rung,
+)
 from priorband.history import History
 from priorband.ledger import Ledger
 from priorband.methods import optimizer as named_method
@@ -51,6 +58,7 @@ def open_study(  # noqa: PLR0913  # what a study is about, and how this process 
     `folder` is where checkpoints go for a study in a database: all workers must see it.
     """
     attempts(retries)  # a mistake in it must not leave a new study behind
+    lease = given_seconds("lease", lease)
     journal = located(where, read_only)
     try:
         kept_in = _folder(journal, folder)
@@ -172,4 +180,4 @@ def _folder(journal: Place, folder: str | Path | None) -> Path:
         if folder is not None and Path(folder).resolve() != journal.folder.resolve():
             raise SpaceError("A study in a folder keeps its checkpoints there: drop `folder`.")
         return journal.folder
-    return Path(folder) if folder is not None else Path(f"priorband-{journal.name}")
+    return Path(folder if folder is not None else f"priorband-{journal.name}").absolute()

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 USUAL_NAME = "study"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_PASSWORD = re.compile(r"(://[^:@/?#]*):(.*)@")  # to the last @, whatever is in it
+_OPTION = re.compile(r"([?&]password=)[^&#]*", re.IGNORECASE)
 _SETTINGS = "-c idle_in_transaction_session_timeout=30s -c lock_timeout=60s"
 _REACH = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5}
 _PATIENCE = {"keepalives_count": 4, "tcp_user_timeout": 40_000}
@@ -28,16 +30,23 @@ def driver() -> Any:
 
 
 def shown(url: str) -> str:
-    """A URL without its password."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    user, _, host = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.split(':')[0]}:***@{host}"))
+    """A URL without its password.
+
+    >>> shown("postgresql://ann:secret@host/lab#resnet")
+    'postgresql://ann:***@host/lab#resnet'
+    """
+    masked = _PASSWORD.sub(r"\1:***@", url)
+    return _OPTION.sub(r"\1***", masked)
 
 
 def split(url: str) -> tuple[str, str]:
     """The address for the driver, and the study's name."""
+    secret = _PASSWORD.search(url)
+    if secret and re.search(r"[@/?#]", secret[2]):
+        raise FormatError(
+            f"A password, or what comes before the last '@', in {shown(url)} has a letter that "
+            "means something else in a URL. Write @ as %40, / as %2F, ? as %3F and # as %23."
+        )
     parts = urlsplit(url)
     name = unquote(parts.fragment) or USUAL_NAME
     if not _NAME.fullmatch(name):
@@ -63,7 +72,9 @@ def connect(url: str) -> "psycopg.Connection":
             **_PATIENCE,
         )
     except psycopg.ProgrammingError as error:
-        raise FormatError(f"{shown(url)} is not an address: {brief(error)}.") from None
+        secret, said = _PASSWORD.search(url), brief(error)
+        said = said.replace(secret[2], "***") if secret and secret[2] else said
+        raise FormatError(f"{shown(url)} is not an address: {said}.") from None
     return connection  # type: ignore[no-any-return]  # the driver is loaded by a function
 
 

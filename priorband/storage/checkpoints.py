@@ -9,6 +9,7 @@ A worker that was thought dead goes on writing into its own folders only. Names 
 never of anything a person gave.
 """
 
+import math
 import os
 import re
 import shutil
@@ -61,8 +62,20 @@ class Checkpoints:
         """Keep a copy of what an attempt has saved by a step, in place of earlier copies."""
         self.put(trial, attempt, step, self.folder(trial) / str(attempt))
 
-    def put(self, trial: int, attempt: int, step: float, made: Path, copy: bool = True) -> None:
-        """Keep a folder as the checkpoint of a step: completely, or not at all."""
+    def put(  # noqa: PLR0913  # whose, what, and how
+        self,
+        trial: int,
+        attempt: int,
+        step: float,
+        made: Path,
+        copy: bool = True,
+        last: bool = False,
+    ) -> None:
+        """Keep a folder as the checkpoint of a step: completely, or not at all.
+
+        The `last` step's is kept beside the one before: from there a trial whose result was lost
+        is ended once more.
+        """
         place, name = self.folder(trial), f"{attempt}.step-{step!r}"
         if not _COPY.fullmatch(name):
             raise FormatError(f"A step must be a number of at least 0, got {step!r}.")
@@ -73,18 +86,23 @@ class Checkpoints:
         else:
             part = made
         sync_tree(part)
-        earlier = [path for _, path in _copies(place, "step", attempt)]
+        earlier = [] if last else [path for _, path in _copies(place, "step", attempt)]
         _remove(place / name)
         os.rename(part, place / name)
         sync_folder(place)
         for path in earlier:
             _remove(path)
 
-    def take_over(self, trial: int, attempt: int) -> tuple[Path, float] | None:
-        """The newest complete checkpoint of earlier attempts, made this one's, and its step."""
+    def take_over(
+        self, trial: int, attempt: int, below: float = math.inf
+    ) -> tuple[Path, float] | None:
+        """The newest complete checkpoint of earlier attempts, made this one's, and its step.
+
+        It lies `below` a step, so that one is left to do: an objective returns what that brings.
+        """
         place = self.folder(trial)
         while True:
-            copies = _copies(place)
+            copies = [found for found in _copies(place) if found[0] < below]
             if not copies:
                 return None
             step, path = copies[-1]
@@ -105,8 +123,10 @@ class Checkpoints:
 
     def remove(self, trial: int) -> None:
         """Remove a trial's checkpoints; its curves and logs stay."""
-        refuse_link(self.root / "trials")
-        for path in _subfolders(self.root / "trials" / str(trial)):
+        place = self.root / "trials" / str(trial)
+        for path in (self.root / "trials", place):
+            refuse_link(path)
+        for path in _subfolders(place):
             _remove(path)
 
     def held(self, but: Collection[int] = ()) -> list[int]:

@@ -66,7 +66,16 @@ class Beat:
 class Transaction:
     """What a writer finds when its turn has come, and what it leaves: written when it ends well."""
 
-    __slots__ = ("appended", "claimed", "dropped", "leases", "now", "rows", "suspected")
+    __slots__ = (
+        "appended",
+        "claimed",
+        "confirmed",
+        "dropped",
+        "leases",
+        "now",
+        "rows",
+        "suspected",
+    )
 
     def __init__(self, now: float, rows: list[Row], leases: list[Lease]) -> None:
         self.now = now
@@ -76,6 +85,8 @@ class Transaction:
         self.claimed: dict[int, Lease] = {}
         self.dropped: set[int] = set()
         self.suspected: list[int] = []
+        self.confirmed = False
+        """Whether somebody is told that what was found is safe: it must then be on the disk."""
 
     def append(self, row: Row) -> None:
         """Add a record."""

@@ -211,8 +211,13 @@ class PostgresJournal:
     def _translated(self, use: str) -> Iterator[None]:
         """PostgreSQL's errors as ours: what can be waited for, and what is damage."""
         psycopg = driver()
+        spoilt = psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted
         try:
             yield
+        except spoilt as error:  # which waiting does not mend
+            raise DamagedError(
+                f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
+            ) from error
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
             broken = self._connections.pop(use, None)
             if broken is not None:

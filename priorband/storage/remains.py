@@ -19,7 +19,7 @@ from priorband.storage.head import NAME as HEAD_NAME
 from priorband.storage.head import Head
 from priorband.storage.journal import FORMAT, Row
 from priorband.storage.snapshot import LOG_IMAGE, copied
-from priorband.storage.sqlite_file import MOST_BYTES, NAME, OURS, TABLES
+from priorband.storage.sqlite_file import NAME, OURS, TABLES, set_up
 from priorband.storage.turns import NAME as LOCK_NAME
 from priorband.values import frozen
 
@@ -161,9 +161,7 @@ def _read_database(path: Path, found: Remains) -> None:
 
 def _set_up(connection: sqlite3.Connection, found: Remains) -> None:
     del found
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-    for pragma in ("trusted_schema = OFF", "cell_size_check = ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    set_up(connection)
 
 
 def _read_schema(connection: sqlite3.Connection, found: Remains) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any, final
@@ -35,7 +36,7 @@ class Spool:
         """The reports that wait, by file. What is not one of ours is left where it is."""
         found = {}
         for place in self._places:
-            for path in sorted(place.glob("*.json")) if place.is_dir() else ():
+            for path in sorted(place.glob("*.json")) if _ours(place) else ():
                 try:
                     data = body(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError, FormatError):
@@ -52,10 +53,22 @@ class Spool:
 def _places() -> list[Path]:
     """Where to write, best first; not in the study's folder, whose disk may be the full one."""
     chosen = os.environ.get(VARIABLE)
-    state = os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser()
+    home = os.path.expanduser("~")  # which stays "~" for a user without one, as in containers
+    state = os.environ.get("XDG_STATE_HOME") or (f"{home}/.local/state" if home != "~" else "")
     user = os.getuid() if hasattr(os, "getuid") else "me"
-    usual = [Path(state, "priorband", "spool"), Path(tempfile.gettempdir(), f"priorband-{user}")]
+    usual = [Path(state, "priorband", "spool")] if state else []
+    usual.append(Path(tempfile.gettempdir(), f"priorband-{user}"))
     return [Path(chosen), *usual] if chosen else usual
+
+
+def _ours(place: Path) -> bool:
+    """Whether a folder is this user's own: in /tmp anybody may make one."""
+    try:
+        about = os.lstat(place)
+    except OSError:
+        return False
+    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return stat.S_ISDIR(about.st_mode) and mine
 
 
 def _written(place: Path, name: str, data: bytes) -> Path:

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
@@ -24,39 +25,16 @@ from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
 from priorband.storage.links import refuse_link, sync_folder
 from priorband.storage.mounts import kind
 from priorband.storage.sqlite_errors import translated
-from priorband.storage.sqlite_file import (
-    MOST_BYTES,
-    NAME,
-    checked,
-    initialise,
-    same_version,
-    set_mode,
-)
+from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode, set_up
+from priorband.storage.syncing import Syncing
 from priorband.storage.turns import Turns
 
+_CARE = {"NORMAL": "NORMAL", "LATER": "NORMAL"}  # what SQLite is to sync, by use
 PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
 COMMITS = 250  # of one process, before it copies the log back
 
-_PRAGMAS = (
-    "trusted_schema = OFF",
-    "cell_size_check = ON",
-    "fullfsync = ON",
-    "wal_autocheckpoint = 0",
-)
-
 _DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
-_TEXTS = (
-    "READ",
-    "ABOUT",
-    "FIRST",
-    "LEASES",
-    "APPEND",
-    "CLAIM",
-    "DROP",
-    "SUSPECT",
-    "SUSPECT_ALL",
-    "BEAT",
-)
+_TEXTS = "READ ABOUT FIRST LEASES APPEND CLAIM DROP SUSPECT SUSPECT_ALL BEAT".split()
 _SQL = {getattr(sql, n): getattr(sql, n).format(**_DIALECT).replace("%s", "?") for n in _TEXTS}
 
 
@@ -65,7 +43,7 @@ class SqliteJournal:
     """A study in a folder of this machine."""
 
     def __init__(self, folder: Path, read_only: bool = False) -> None:
-        self.folder = folder
+        self.folder = folder = folder.absolute()  # an objective may change the directory
         self.where = str(folder)
         self.read_only = read_only
         self._mutex = threading.RLock()
@@ -73,6 +51,7 @@ class SqliteJournal:
         self._head = Head(folder)
         self._connections: dict[str, sqlite3.Connection] = {}
         self._turns = Turns(folder)
+        self._syncing = Syncing(folder)
         self._commits = 0
         self._pid = os.getpid()
 
@@ -90,7 +69,8 @@ class SqliteJournal:
 
     def prepare(self) -> None:
         """Make the folder and the tables, unless they exist."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with translated(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex, translated(self.folder), self._turns.turn():
             self._head.create()
             with closing(self._connect("rwc")) as connection:
@@ -151,12 +131,17 @@ class SqliteJournal:
             self._after_fork()
             with self._turns.turn(catch_up), self._transaction(after) as transaction:
                 yield transaction
+            if self._syncing.owed or transaction.confirmed:
+                self._syncing.sync()
+            if transaction.appended:
+                self._witness(transaction.appended[-1])
 
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:
-        connection = self._connection("FULL")
-        connection.execute("BEGIN IMMEDIATE")
+        later = self._local  # there is a log to be synced after the turn
+        connection = self._connection("LATER" if later else "FULL")
         try:
+            connection.execute("BEGIN IMMEDIATE")  # in here: a signal may come as it returns
             same_version(connection, self.where)
             run = connection.execute
             rows = sql.rows(run(_SQL[sql.READ], (after,)).fetchall(), self.where)
@@ -165,20 +150,21 @@ class SqliteJournal:
             yield transaction
             for statement, values in sql.writes(transaction):
                 run(_SQL[statement], values)
+            self._syncing.owed |= later and bool(transaction.appended)
+            transaction.confirmed &= later
             run("ROLLBACK" if transaction.empty else "COMMIT")
         except BaseException:
             _roll_back(connection)
             raise
         if transaction.appended:
-            self._witness(transaction.appended[-1])
             self._copy_back(connection)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew leases. Not synced: a sign of life that a power loss takes is not missed."""
         with self._beating, translated(self.folder):
             connection = self._connection("NORMAL")
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 now = self.now()
                 still = set()
                 for one in beats:
@@ -201,6 +187,7 @@ class SqliteJournal:
             self._connections.clear()
             self._head.close()
             self._turns.close()
+            self._syncing.close()
 
     def _copy_back(self, connection: sqlite3.Connection) -> None:
         """Now and then bring the write-ahead log into the database, while it is our turn.
@@ -240,7 +227,7 @@ class SqliteJournal:
             if not (self.folder / NAME).exists():
                 raise StorageError(f"{self.folder / NAME} is gone.")
             mode = "ro" if self.read_only or (use == "read" and not self._undone()) else "rw"
-            connection = self._connect(mode, "FULL" if use == "read" else use)
+            connection = self._connect(mode, _CARE.get(use, "FULL"))
             try:
                 checked(connection, self.where)
             except BaseException:
@@ -249,14 +236,18 @@ class SqliteJournal:
             self._connections[use] = connection
         return connection
 
+    @cached_property
+    def _local(self) -> bool:
+        return kind(self.folder) == "local"
+
     def _undone(self) -> bool:
         """Whether a reader may have to roll back: on a network, or after a creation cut short."""
-        return kind(self.folder) != "local" or (self.folder / f"{NAME}-journal").exists()
+        return not self._local or (self.folder / f"{NAME}-journal").exists()
 
     def _connect(self, mode: str, synchronous: str = "FULL") -> sqlite3.Connection:
         for companion in ("", "-wal", "-shm", "-journal"):
             refuse_link(self.folder / (NAME + companion))
-        path = quote(str((self.folder / NAME).absolute()))
+        path = quote(os.fsencode(self.folder / NAME))
         connection = sqlite3.connect(
             f"file:{path}?mode={mode}",
             timeout=PATIENCE,
@@ -265,10 +256,7 @@ class SqliteJournal:
             uri=True,
         )
         try:
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-            for pragma in _PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            connection.execute(f"PRAGMA synchronous = {synchronous}")
+            set_up(connection, synchronous)
         except BaseException:
             connection.close()
             raise
@@ -278,7 +266,8 @@ class SqliteJournal:
         """Forget what belongs to the process that this one was forked from."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
-            _inherited.append((self._connections, self._head, self._turns))
+            _inherited.append((self._connections, self._head, self._turns, self._syncing))
+            self._syncing = Syncing(self.folder)
             self._connections, self._head = {}, Head(self.folder)
             self._turns = Turns(self.folder)
 

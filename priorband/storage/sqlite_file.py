@@ -15,8 +15,21 @@ from priorband.storage.records import LONGEST
 
 NAME = "study.db"
 OURS = 0x50424E44  # "PBND", SQLite's application id
-MOST_BYTES = 5 * LONGEST  # of a row: where more are claimed, no memory is taken for them
+_MOST_BYTES = 5 * LONGEST  # of a row: where more are claimed, no memory is taken for them
+_PRAGMAS = (
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+    "fullfsync = ON",
+    "wal_autocheckpoint = 0",
+)
 TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
+
+
+def set_up(connection: sqlite3.Connection, synchronous: str = "FULL") -> None:
+    """Believe little of what a file claims, and say how careful to be in writing."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+    for pragma in (*_PRAGMAS, f"synchronous = {synchronous}"):
+        connection.execute(f"PRAGMA {pragma}")
 
 
 def checked(connection: sqlite3.Connection, where: str) -> bool:

@@ -43,8 +43,8 @@ class Turns:
         if self._file is None:
             self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
         held = self._file
-        self._take(held, meanwhile)
         try:
+            self._take(held, meanwhile)  # in here: a signal may come as it returns
             yield
         finally:
             fcntl.flock(held, fcntl.LOCK_UN)

@@ -157,7 +157,7 @@ class Attempt:
         point |= {name: plain_metric(value) for name, value in metrics.items()}
         if self.rank == 0:
             self._draw(point)
-            self._send(point)
+            self._send({name: point[name] for name in ("step", "loss") if name in point})
         if number is not None and number - number != 0:
             self.diverged = f"the loss was {number} at step {step:g}"
         if self.world_size == 1:  # where others would wait for us, we end at the next meeting
@@ -172,6 +172,9 @@ class Attempt:
         Use it where copying `checkpoint_dir` after each step would cost too much. Ranks that train
         together all call it, whether they save something or not.
         """
+        reached = real(step)
+        if reached is None or reached < 0:
+            raise LossError(f"A step must be a number of at least 0, got {step!r}.")
         place = self._checkpoints.folder(self.id)
         made = place / f"{self.attempt}.part"
         if self.rank == 0:
@@ -180,7 +183,8 @@ class Attempt:
         yield made
         self._ranks.meet("the end of `checkpoint`")
         if self.rank == 0:
-            self._checkpoints.put(self.id, self.attempt, step, made, copy=False)
+            last = reached >= self.fidelity
+            self._checkpoints.put(self.id, self.attempt, whole_start(reached), made, False, last)
 
     def _end_step(self, step: float) -> None:
         self._end_if_diverged()

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,6 +53,9 @@ class Child:
                 heard.append(json.loads(self._pipe.recv_bytes()))
         except (EOFError, OSError):
             self.process.join(AFTER_TERM)
+        except ValueError:  # two processes of the objective have reported at once
+            self.kill()
+            heard.append({"end": None})
         if not heard and not self.process.is_alive():
             heard.append({"end": self.process.exitcode})
         return heard
@@ -111,13 +115,17 @@ def _main(pipe: Connection, objective: Objective, task: Task, parent: int, shown
     for number in SIGNALS:  # a batch system sends them to all processes of a job
         signal.signal(number, heard)
 
+    one_at_a_time = threading.Lock()  # an objective may report from several threads
+
     def stopping() -> str:
-        while pipe.poll():
-            word.append(pipe.recv_bytes().decode())
+        with one_at_a_time:
+            while pipe.poll():
+                word.append(pipe.recv_bytes().decode())
         return word[-1] if word else ""
 
     def send(message: dict[str, Any]) -> None:
-        pipe.send_bytes(json.dumps(message).encode())
+        with one_at_a_time:
+            pipe.send_bytes(json.dumps(message).encode())
 
     send({"hello": os.getpid()})
     send({"done": evaluated(objective, Attempt(task, send, stopping), task.maximize)})

@@ -1,7 +1,8 @@
 """Which accelerators a worker may see: each gets its own share of those that this process has."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from priorband.errors import MethodError
 from priorband.numeric import whole
@@ -38,3 +39,17 @@ def masks(workers: int, each: int | None, environment: Mapping[str, str]) -> lis
 def apply(mask: Mapping[str, str]) -> None:
     """Set a worker's mask for itself and all processes that it starts."""
     os.environ.update(mask)
+
+
+@contextmanager
+def applied(mask: Mapping[str, str]) -> Iterator[None]:
+    """Set a mask for a while: this process may tune again, with other devices."""
+    before = {name: os.environ.get(name) for name in mask}
+    apply(mask)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value

@@ -16,7 +16,7 @@ from priorband.streams import Dice
 from priorband.values import field_names, frozen
 from priorband.workers.attempt import Attempt, Task
 from priorband.workers.child import Child, Objective, evaluated
-from priorband.workers.results import failed
+from priorband.workers.results import failed, raised
 from priorband.workers.stopping import Stopping
 
 LOOK = 0.25  # seconds between looks at signals and clocks
@@ -126,7 +126,7 @@ class Evaluation:
         trial, problem = claim.trial, self.study.problem
         taken = None
         if claim.attempt > 1:
-            taken = self.checkpoints.take_over(trial.id, claim.attempt)
+            taken = self.checkpoints.take_over(trial.id, claim.attempt, trial.fidelity)
         if taken is None and trial.parent is not None:
             left = self.checkpoints.left_by(trial.parent, claim.parent_attempt or 1)
             reached = self.study.state.history.trial(trial.parent).fidelity
@@ -206,6 +206,7 @@ class Evaluation:
         if code == -signal.SIGKILL:
             return failed("memory", "the process was killed, probably because memory ran out")
         how = f"died of {_name(-code)}" if code is not None and code < 0 else f"ended with {code}"
+        how = how if code is not None else "sent what is no message"
         return failed(kind, f"the process {how} before it returned; see {log}")
 
     def _gone(self, task: Task) -> str:
@@ -222,7 +223,12 @@ def alone(
     objective: Objective, task: Task, send: Send, stopping: Callable[[], str]
 ) -> dict[str, Any]:
     """What comes of an attempt that this process makes by itself."""
-    return evaluated(objective, Attempt(task, send, stopping), task.maximize)
+    try:
+        return evaluated(objective, Attempt(task, send, stopping), task.maximize)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # such as a cancelled coroutine: it is the trial's end, not ours
+        return raised(error)
 
 
 def _name(number: int) -> str:

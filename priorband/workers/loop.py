@@ -106,7 +106,10 @@ class Worker:
             begun = self._patient(lambda: self.evaluation.begin(claim))
             return self.evaluation.finish(claim, begun)
         except KeyboardInterrupt:
-            return self._given_back(claim, f"{self.stopping.why or 'SIGINT'}, twice")
+            if not self.stopping.why:  # raised by the objective, or by a handler that it has set
+                self.stopping.why = "SIGINT"
+                return self._given_back(claim, "KeyboardInterrupt")
+            return self._given_back(claim, f"{self.stopping.why}, twice")
         except BaseException:
             self.study.turn(self._given_back(claim, "the worker failed"), "")
             raise

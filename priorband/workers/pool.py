@@ -47,6 +47,8 @@ class Member:
         self.deaths: list[float] = []
         self.ending: Ending | None = None
         self.begun = False
+        self.asked = 0
+        """How often it was asked to stop."""
         self.start()
 
     def start(self) -> None:
@@ -88,6 +90,11 @@ class Member:
         self.pipe.close()
         self.process.join()
 
+    def ask_to_stop(self, times: int) -> None:
+        """Ask it to let its step finish, or, the second time, to stop at once."""
+        self.asked = times
+        self.signal(signal.SIGTERM if times == 1 else signal.SIGINT)
+
     def signal(self, number: int) -> None:
         """Pass a signal on."""
         with suppress(ProcessLookupError):
@@ -101,7 +108,8 @@ def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], Non
     stopping = Stopping(lambda why, times: _pass_on(members, why, times, say))
     with stopping:
         try:
-            members += [Member(job) for job in jobs]
+            for job in jobs:  # one by one: those that have started are ended if another fails to
+                members.append(Member(job))
             while any(not member.over or member.ending is None for member in members):
                 waited = [
                     x for m in members if m.ending is None for x in (m.pipe, m.process.sentinel)
@@ -109,6 +117,8 @@ def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], Non
                 wait(waited, LOOK)
                 for member in members:
                     _attend(member, say, bool(stopping.why))
+                    if stopping.why and not member.asked:  # started while the signal came
+                        member.ask_to_stop(1)
                 tick()
         except KeyboardInterrupt:
             _end(members, asked=True)
@@ -163,7 +173,7 @@ def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], N
             "Once more to stop at once."
         )
     for member in members:
-        member.signal(signal.SIGTERM if times == 1 else signal.SIGINT)
+        member.ask_to_stop(times)
 
 
 def _end(members: list[Member], asked: bool) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from priorband.errors import LossError
-from priorband.given import LONGEST_TEXT, given_loss, plain_metrics
+from priorband.given import LONGEST_TEXT, given_cost, given_loss, plain_metrics
 from priorband.ledger import Kind
 
 LONGEST_TRACEBACK = 20_000
@@ -27,9 +27,7 @@ def returned(value: Any, maximize: bool) -> dict[str, Any]:
     number = given_loss(value)
     details: dict[str, Any] = {}
     if metrics.get("cost") is not None:
-        details["cost"] = given_loss(metrics.pop("cost"))
-        if not math.isfinite(details["cost"]):
-            raise LossError(f"A cost must be a finite number, got {details['cost']!r}.")
+        details["cost"] = given_cost(metrics.pop("cost"))
     if metrics:
         details["metrics"] = plain_metrics(metrics)
     if not math.isfinite(number):
@@ -44,12 +42,27 @@ def failed(kind: Kind, reason: str, details: dict[str, Any] | None = None) -> di
 
 def raised(error: BaseException) -> dict[str, Any]:
     """What an exception means: memory that ran out is told apart."""
-    text = f"{type(error).__name__}: {error}".strip()
+    text = f"{type(error).__name__}: {_said(error)}".strip()
     if isinstance(error, LossError):
         return failed("invalid", str(error))
     memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
-    trace = "".join(traceback.format_exception(error))
+    trace = _trace(error)
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
     details = {"traceback": trace[-LONGEST_TRACEBACK:], "where": "".join(where)}
     return failed("memory" if memory else "raised", text, details)
+
+
+def _said(error: BaseException) -> str:
+    """An exception's message; those of other people's libraries can fail to say it."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"its message could not be made ({type(another).__name__})"
+
+
+def _trace(error: BaseException) -> str:
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        return "".join(traceback.format_tb(error.__traceback__))

@@ -26,7 +26,7 @@ from priorband.space.space import Space
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.child import Objective, unpicklable
-from priorband.workers.devices import apply, masks
+from priorband.workers.devices import applied, masks
 from priorband.workers.evaluation import Options, option_names
 from priorband.workers.joining import join
 from priorband.workers.loop import Ending, Worker
@@ -123,7 +123,7 @@ def run_study(
     limits = None if budget is None else given_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise SpaceError("A new study needs a budget, such as budget=12 full trainings.")
-    with join(opening) as opened:
+    with join(opening, _said) as opened:
         if limits is not None:
             opened.limit(limits)
         if not opened.budget.limits:
@@ -146,8 +146,8 @@ def _worked(  # noqa: PLR0913  # two ways to run the same thing
     shown: Display,
 ) -> list[Ending]:
     if len(shared) == 1:
-        apply(shared[0])
-        return [Worker(opened, objective, how, shown.say, shown.tick).run()]
+        with applied(shared[0]):
+            return [Worker(opened, objective, how, shown.say, shown.tick).run()]
     jobs = [Job(opening, objective, how, mask) for mask in shared]
     return run_pool(jobs, shown.say, shown.tick)
 
@@ -178,6 +178,12 @@ def _check(objective: Objective, workers: int, how: Options) -> None:
             ForkingPickler.dumps(objective)
         except Exception as error:
             raise unpicklable(objective, error) from None
+
+
+def _said(text: str) -> None:
+    """Say something before there is a display."""
+    if sys.stderr:
+        print(text, file=sys.stderr, flush=True)
 
 
 def _exists(where: str | Path) -> bool:

@@ -45,6 +45,9 @@ def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) 
     return Rest.BLOCKED if len(members.ended) < room else Rest.OVER
 
 
+FEW = 20
+
+
 @final
 class _Watch:
     """Which brackets to look at: those in which something happened since they had to wait.
@@ -82,8 +85,12 @@ def _watch(state: State) -> _Watch:
     watch: _Watch | None = state.history.cache.get("brackets")
     if watch is None or watch.ladder is not state.ladder:
         watch = state.history.cache["brackets"] = _Watch(state.ladder)
-    for bracket in state.history.stirred(watch.seen):
-        watch.seen += 1
+    stirred = state.history.stirred(watch.seen)
+    watch.seen += len(stirred)
+    if len(stirred) > FEW:  # a long history that is looked at for the first time
+        watch.awake = sorted({*watch.awake, *stirred})
+        return watch
+    for bracket in stirred:
         if bracket not in watch.awake:
             insort(watch.awake, bracket)
     return watch

@@ -74,6 +74,7 @@ class DurableStudy:
         self._folded = Folded(problem, journal.where, self.worker)
         self._dealer = Dealer(self._folded, journal, self.checkpoints, attempts(retries), lease)
         self._lock = threading.RLock()
+        self._turn: object = None
         self.refresh()
         self._dealer.opened_at = self.ledger.seq
 
@@ -134,6 +135,7 @@ class DurableStudy:
     def refresh(self) -> State:
         """Take in what others have written, without waiting for anybody."""
         with self._lock:
+            self._forget_unended()
             self._folded.take(self.journal.read(self._folded.ledger.seq))
             return self._folded.state
 
@@ -271,13 +273,24 @@ class DurableStudy:
     def _writing(self) -> Iterator[Transaction]:
         """A turn to write, with all that others have written taken in."""
         with self._lock:
+            self._forget_unended()
+            self._turn = mine = object()
             transaction: Transaction | None = None
             try:
                 after = self._folded.ledger.seq
                 with self.journal.transaction(after, self._folded.take) as transaction:
                     self._folded.take(transaction.rows)
                     yield transaction
+                self._turn = None
             except BaseException:
-                if transaction is not None and transaction.appended:
-                    self._folded.forget()  # what was not written may not be remembered
+                if self._turn is mine:  # and not yet another's, after a signal
+                    if transaction is None or not transaction.appended:
+                        self._turn = None
+                    self._forget_unended()  # what was not written may not be remembered
                 raise
+
+    def _forget_unended(self) -> None:
+        """Drop what is known, if a turn has not come to its end: a signal may come anywhere."""
+        if self._turn is not None:
+            self._folded.forget()
+            self._turn = None

@@ -105,14 +105,14 @@ def given_loss(loss: Any) -> float:
     odd = isinstance(loss, bool | str | complex | type)  # some of which convert to a float
     if odd or not scalar or not hasattr(loss, "__float__"):
         shape = getattr(loss, "shape", None)
-        what = f"an array of shape {tuple(shape)}" if shape else f"{loss!r}"
+        what = f"an array of shape {tuple(shape)}" if shape else _shown(loss)
         raise LossError(f"A loss must be one real number, got {what}. For no loss use `fail`.")
     try:
         return float(loss)
     except OverflowError:
         return math.inf
     except (TypeError, ValueError):
-        raise LossError(f"A loss must be one real number, got {loss!r}.") from None
+        raise LossError(f"A loss must be one real number, got {_shown(loss)}.") from None
 
 
 def given_cost(cost: Any) -> float:
@@ -195,7 +195,7 @@ def plain_metric(value: Any) -> Any:
     try:
         number = given_loss(value)
         return number if math.isfinite(number) else str(number)
-    except (LossError, TypeError, ValueError):
+    except (LossError, TypeError, ValueError, RuntimeError):
         pass
     if hasattr(value, "tolist"):
         value = value.tolist()

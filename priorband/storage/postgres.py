@@ -105,6 +105,9 @@ class PostgresJournal:
         """The next turn to write: one round trip to begin it, one to end it."""
         with self._mutex, self._translated("main"):
             connection = self._connection("main")
+            if connection.info.transaction_status:  # a signal has left it so, as in SQLite
+                connection.close()
+                connection = self._connection("main")
             try:
                 transaction = self._turn(connection, after, meanwhile)
                 yield transaction

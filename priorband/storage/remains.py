@@ -3,11 +3,12 @@
 Nothing here trusts what it finds, and nothing complains: whatever is damaged becomes a finding.
 """
 
+import math
 import os
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, final
@@ -74,13 +75,19 @@ class Remains:
             known.append(row)
         return True
 
-    def take_leases(self, found: Sequence[Any]) -> None:
+    def take_leases(self, found: Iterable[Any]) -> None:
         """Note which leases cannot be."""
+        last = -math.inf
         for columns in found:
+            trial = columns[0]
             try:
                 sql.leases([columns], "")
             except DamagedError:
-                self.find(f"lease of trial {columns[0]!r:.40}", "has a column of the wrong type")
+                self.find(f"lease of trial {trial!r:.40}", "has a column of the wrong type")
+            if not (type(trial) is int and trial > last):
+                self.find(f"lease of trial {trial!r:.40}", "is out of order")
+                return
+            last = trial
 
 
 def remains_in_folder(folder: Path) -> Remains:
@@ -192,7 +199,7 @@ def _read_records(connection: sqlite3.Connection, found: Remains) -> None:
 
 def _read_leases(connection: sqlite3.Connection, found: Remains) -> None:
     if TABLES[1] in found.tables:
-        found.take_leases(connection.execute(sql.LEASES.format(s="main.")).fetchall())
+        found.take_leases(connection.execute(sql.LEASES.format(s="main.")))
 
 
 def _check_integrity(connection: sqlite3.Connection, found: Remains) -> None:

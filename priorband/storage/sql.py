@@ -1,7 +1,7 @@
 """The SQL that both databases share: one table of records, one of leases."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from priorband.errors import DamagedError
@@ -63,26 +63,39 @@ def beat(worker: str, one: Beat, until: float) -> Statement:
     return BEAT, (until, one.step, one.loss, one.trial, one.attempt, worker)
 
 
-def rows(found: Sequence[Any], where: str) -> list[Row]:
-    """Records as they came from the database, after checking their types."""
-    made = [Row(*columns) for columns in found]
-    for row in made:
-        if not _well_typed(row):
+def rows(found: Iterable[Any], where: str) -> list[Row]:
+    """Records as they come from the database, after checking their types and their order.
+
+    They are taken one by one: a hostile file can repeat a page of them without end.
+    """
+    made: list[Row] = []
+    for columns in found:
+        row = Row(*columns)
+        ordered = not made or made[-1].seq < row.seq if _well_typed(row) else None
+        if not ordered:
+            wrong = "has a column of the wrong type" if ordered is None else "is out of order"
             raise DamagedError(
-                f"{where} is damaged: record {row[0]!r:.40} has a column of the wrong type. "
-                f"{salvage_hint(where)}"
+                f"{where} is damaged: record {row[0]!r:.40} {wrong}. {salvage_hint(where)}"
             )
+        made.append(row)
     return made
 
 
-def leases(found: Sequence[Any], where: str) -> list[Lease]:
-    """Leases as they came from the database, after checking their types."""
+def leases(found: Iterable[Any], where: str) -> list[Lease]:
+    """Leases as they come from the database, after checking their types and their order."""
+    made: list[Lease] = []
     try:
-        return [_lease(columns) for columns in found]
+        for columns in found:
+            lease = _lease(columns)
+            if made and lease.trial <= made[-1].trial:
+                raise ValueError
+            made.append(lease)
     except (TypeError, ValueError):
         raise DamagedError(
-            f"{where} is damaged: a lease has a column of the wrong type. {salvage_hint(where)}"
+            f"{where} is damaged: a lease has a column of the wrong type, or is out of order. "
+            f"{salvage_hint(where)}"
         ) from None
+    return made
 
 
 def _well_typed(row: Row) -> bool:

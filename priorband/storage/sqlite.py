@@ -34,7 +34,9 @@ PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
 COMMITS = 250  # of one process, before it copies the log back
 
 _DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
-_TEXTS = "READ ABOUT FIRST LEASES APPEND CLAIM DROP SUSPECT SUSPECT_ALL BEAT".split()
+_READS = ("READ", "ABOUT", "FIRST", "LEASES")
+_WRITES = ("APPEND", "CLAIM", "DROP", "SUSPECT", "SUSPECT_ALL", "BEAT")
+_TEXTS = _READS + _WRITES
 _SQL = {getattr(sql, n): getattr(sql, n).format(**_DIALECT).replace("%s", "?") for n in _TEXTS}
 
 
@@ -84,8 +86,8 @@ class SqliteJournal:
         """The records that follow the one with that number."""
         with self._mutex, translated(self.folder):
             seq, seal = self._head.read()
-            found = self._connection("read").execute(_SQL[sql.READ], (after,)).fetchall()
-            rows = sql.rows(found, self.where)
+            with closing(self._connection("read").execute(_SQL[sql.READ], (after,))) as found:
+                rows = sql.rows(found, self.where)
             self._witnessed(rows, after, seq, seal)
             return rows
 
@@ -109,7 +111,7 @@ class SqliteJournal:
     def leases(self) -> list[Lease]:
         """Who is at work."""
         with self._mutex, translated(self.folder):
-            found = self._connection("read").execute(_SQL[sql.LEASES]).fetchall()
+            found = self._connection("read").execute(_SQL[sql.LEASES])
             return sql.leases(found, self.where)
 
     def now(self) -> float:
@@ -139,13 +141,16 @@ class SqliteJournal:
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:
         later = self._local  # there is a log to be synced after the turn
-        connection = self._connection("LATER" if later else "FULL")
+        connection = self._connection(use := "LATER" if later else "FULL")
+        if connection.in_transaction:  # a signal has left it so; who began it may yet roll it back
+            connection.close()
+            connection = self._connection(use)
         try:
             connection.execute("BEGIN IMMEDIATE")  # in here: a signal may come as it returns
             same_version(connection, self.where)
             run = connection.execute
-            rows = sql.rows(run(_SQL[sql.READ], (after,)).fetchall(), self.where)
-            leases = sql.leases(run(_SQL[sql.LEASES]).fetchall(), self.where)
+            rows = sql.rows(run(_SQL[sql.READ], (after,)), self.where)
+            leases = sql.leases(run(_SQL[sql.LEASES]), self.where)
             transaction = Transaction(self.now(), rows, leases)
             yield transaction
             for statement, values in sql.writes(transaction):
@@ -283,8 +288,8 @@ def _closed(connection: sqlite3.Connection) -> bool:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        try:
+    try:
+        if connection.in_transaction:
             connection.execute("ROLLBACK")
-        except sqlite3.Error:
-            connection.close()
+    except sqlite3.Error:
+        connection.close()

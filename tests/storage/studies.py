@@ -3,7 +3,7 @@
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,13 +44,16 @@ def tell_some(study: pb.DurableStudy, trials: int) -> None:
             study.tell(trial, loss(trial), accuracy=0.5)
 
 
-def fill(study: pb.DurableStudy, trials: int = 20) -> tuple[Event, ...]:
+def fill(
+    study: pb.DurableStudy, trials: int = 20, others: Mapping[str, Any] | None = None
+) -> tuple[Event, ...]:
     """Write each kind of record; two trials are left running."""
+    more = others or {}
     study.limit(500)
-    study.add({"x": 0.5, "n": 3, "kind": "b"}, 0.7)
+    study.add({"x": 0.5, "n": 3, "kind": "b", **more}, 0.7)
     tell_some(study, trials // 2)
-    study.queue({"x": 0.2, "n": 4, "kind": (1, 2)}, 3)
-    study.queue({"x": 0.3, "n": 5, "kind": "a"})
+    study.queue({"x": 0.2, "n": 4, "kind": (1, 2), **more}, 3)
+    study.queue({"x": 0.3, "n": 5, "kind": "a", **more})
     claim = study.turn(None, "first")
     assert isinstance(claim, Claim)
     again = study.turn(Report(claim.trial.id, 1, None, "preempted", "SIGTERM"), "second")

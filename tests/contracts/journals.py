@@ -1,0 +1,31 @@
+"""What the contracts of journals share: records and leases of no meaning."""
+
+from collections.abc import Callable
+
+from priorband.storage.identity import me
+from priorband.storage.journal import Lease, Row, Transaction
+from priorband.storage.postgres import PostgresJournal
+from priorband.storage.sqlite import SqliteJournal
+
+Journal = SqliteJournal | PostgresJournal
+Open = Callable[[], Journal]
+
+
+def row(number: int, trial: int | None = None, worker: str = "me", at: float = 1.5) -> Row:
+    return Row(number, "remark", trial, worker, at, f'{{"text":"{number}"}}', number * 7)
+
+
+def write(journal: Journal, *made: Row) -> None:
+    with journal.transaction(0) as transaction:
+        for one in made:
+            transaction.append(one)
+
+
+def lease(transaction: Transaction, trial: int, worker: str = "me", until: float = 9) -> Lease:
+    return Lease(trial, 1, worker, me(), transaction.now + until, 9.0)
+
+
+def hold(journal: Journal, *trials: int, worker: str = "me", until: float = 9) -> None:
+    with journal.transaction(0) as transaction:
+        for trial in trials:
+            transaction.claim(lease(transaction, trial, worker, until))

@@ -1,0 +1,128 @@
+"""What a journal promises when connections, processes and other writers come to an end."""
+
+import os
+from collections.abc import Callable
+
+import pytest
+from servers import Server, fresh_url
+
+import priorband as pb
+from contracts.journals import Journal, Open, hold, row, write
+from priorband.storage import address, turns
+from priorband.storage import postgres as postgres_module
+from priorband.storage.journal import Beat
+from priorband.storage.postgres import PostgresJournal
+from priorband.storage.sqlite import SqliteJournal
+
+
+def test_what_is_closed_opens_again_by_itself(journal: Journal) -> None:
+    write(journal, row(1))
+    for number in range(2, 5):
+        journal.close()
+        journal.close()
+        write(journal, row(number))
+        journal.close()
+        assert journal.read(number - 1) == [row(number)]
+    journal.close()
+    assert journal.beat("me", [Beat(1, 1)], 9) == set()
+
+
+def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) -> None:
+    write(journal, row(1))
+    hold(journal, 1)
+    journal.beat("me", [Beat(1, 1)], 9)
+    for use in tuple(journal._connections):
+        _cut(opened(), journal, use)
+        assert _at_second_try(lambda: journal.read(0)) == [row(1)]
+        assert _at_second_try(lambda: journal.beat("me", [Beat(1, 1)], 9)) == {1}
+        _at_second_try(lambda: hold(journal, 1))
+
+
+def _cut(helper: Journal, journal: Journal, use: str) -> None:
+    connection = journal._connections[use]
+    if isinstance(helper, SqliteJournal):
+        connection.close()  # as it is when even rolling back has failed
+    else:
+        pid = connection.info.backend_pid  # type: ignore[union-attr]  # psycopg's
+        helper._run(f"SELECT pg_terminate_backend({pid}, 10000)")
+
+
+def _at_second_try(work: Callable[[], object]) -> object:
+    try:
+        return work()
+    except pb.StorageError:
+        return work()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
+    write(journal, row(1))
+    hold(journal, 1)
+    journal.beat("me", [Beat(1, 1)], 9)
+    child = os.fork()
+    if not child:
+        try:
+            fine = journal.read(0) == [row(1)] and journal.beat("me", [Beat(1, 1)], 9) == {1}
+            write(journal, row(2))
+            journal.close()
+            os._exit(0 if fine else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert journal.read(0) == [row(1), row(2)]
+    write(journal, row(3))
+    assert journal.beat("me", [Beat(1, 1)], 9) == {1}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> None:
+    write(journal, row(1))
+    with journal.transaction(1) as transaction:
+        child = os.fork()
+        if not child:
+            journal.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        transaction.append(row(2))
+    assert journal.read(0) == [row(1), row(2)]
+
+
+def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = opened(), opened()
+    for module in (turns, postgres_module):
+        monkeypatch.setattr(module, "PATIENCE", 0.05)
+    with one.transaction(0) as transaction:
+        with pytest.raises(pb.StorageError, match="is busy"):
+            write(other, row(1))
+        transaction.append(row(1))
+    assert other.read(0) == [row(1)]
+    write(other, row(2))
+
+
+def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> None:
+    write(journal, row(1))
+    if isinstance(journal, SqliteJournal):
+        journal._connection("FULL").execute("PRAGMA user_version = 2")
+    else:
+        journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 2'")
+    with pytest.raises(pb.FormatError, match="has format 2, this library reads up to 1"):
+        write(journal, row(2))
+
+
+def test_a_frozen_writer_is_cut_off_by_the_server(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = address._SETTINGS.replace("timeout=30s", "timeout=200ms", 1)
+    assert quick != address._SETTINGS
+    url = fresh_url(postgres)
+    frozen, other = PostgresJournal(url), PostgresJournal(url)
+    frozen.prepare()
+    with monkeypatch.context() as patched:
+        patched.setattr(address, "_SETTINGS", quick)
+        frozen.close()
+        with pytest.raises(pb.StorageError), frozen.transaction(0) as transaction:
+            transaction.append(row(1, worker="frozen"))
+            write(other, row(1))  # waits for as long as the other may be frozen
+    assert other.read(0) == [row(1)] == frozen.read(0)
+    frozen.close()
+    other.close()

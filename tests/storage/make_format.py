@@ -1,0 +1,64 @@
+"""Write a study for the versions to come: `cd tests && python -m storage.make_format`.
+
+Once per format, when it is new. What is there is never written again.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import priorband as pb
+from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.storage.journal import FORMAT
+from storage.studies import fill
+
+DATA = Path(__file__).parent / "data"
+SPACE = pb.Space(
+    {
+        "x": pb.Float(0, 1, prior=0.4),
+        "learning rate": pb.Float(1e-5, 1e-1, log=True, prior=1e-3, confidence="high"),
+        "n": pb.Integer(1, 64, log=True),
+        "kind": pb.Categorical(["a", "b", (1, 2)], prior="b"),
+        "size": pb.Ordinal([16, 32, "large"]),
+        "optimiser": pb.Constant("adam"),
+    }
+)
+OTHERS = {"learning rate": 1e-3, "size": 32, "optimiser": "adam"}
+
+
+def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Events as data that a person can read and JSON can carry."""
+    return [_plain(event) for event in events]
+
+
+def _plain(event: Event) -> dict[str, Any]:
+    match event:
+        case Asked(trial):
+            slot = None if trial.slot is None else [*trial.slot]
+            about = [trial.id, _config(trial.config), trial.fidelity, slot]
+            return {"asked": [*about, trial.parent, trial.origin, trial.root]}
+        case Told(number, loss):
+            return {"told": [number, loss]}
+        case Failed(number, reason):
+            return {"failed": [number, reason]}
+        case Queued(config, fidelity):
+            return {"queued": [_config(config), fidelity]}
+
+
+def _config(config: pb.Config) -> dict[str, Any]:
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in config.items()}
+
+
+def write(folder: Path) -> None:
+    """A study with every kind of record, and what has happened in it."""
+    with pb.open_study(folder, SPACE, pb.Fidelity("epochs", 1, 9), seed=7, maximize=True) as study:
+        fill(study, 30, OTHERS)
+        happened = plain(study.state.history.events)
+    (folder / "study.lock").unlink()
+    text = ",\n".join(json.dumps(event) for event in happened)
+    (folder / "events.json").write_text(f"[\n{text}\n]\n")
+
+
+if __name__ == "__main__":
+    write(DATA / f"format-{FORMAT}")

@@ -1,0 +1,61 @@
+"""Studies of every format that was ever released: they open, say what they said, and go on."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import priorband as pb
+from priorband.inspection import check, salvage
+from priorband.storage.journal import FORMAT
+from storage.make_format import DATA, plain
+from storage.studies import tell_some
+
+FORMATS = sorted(DATA.glob("format-*"))
+
+
+def test_each_format_has_its_study() -> None:
+    assert [path.name for path in FORMATS] == [f"format-{n}" for n in range(1, FORMAT + 1)]
+    for path in FORMATS:
+        assert sorted(file.name for file in path.iterdir()) == [
+            *("events.json", "study.db", "study.head"),
+        ]
+        assert (path / "study.db").stat().st_size < 100_000
+
+
+@pytest.fixture(params=FORMATS, ids=lambda path: str(path.name))
+def old(request: pytest.FixtureRequest, place: Path) -> Path:
+    """A copy of an old study."""
+    shutil.copytree(request.param, place / "study")
+    return place / "study"
+
+
+def test_an_old_study_says_what_it_said(old: Path) -> None:
+    said = json.loads((old / "events.json").read_text())
+    assert check(old).sound
+    for read_only in (True, False):
+        with pb.open_study(old, read_only=read_only) as study:
+            assert plain(study.state.history.events) == said
+            assert study.maximize and study.budget == pb.Budget(trainings=500)
+            assert study.replay().exact
+
+
+def test_an_old_study_goes_on(old: Path) -> None:
+    with pb.open_study(old) as study:
+        before = len(study.state.history.observations)
+        tell_some(study, 12)
+        assert len(study.state.history.observations) == before + 12
+        assert study.replay().exact
+        happened = study.state.history.events
+    with pb.open_study(old) as study:
+        assert study.state.history.events == happened
+    assert check(old).sound
+
+
+def test_an_old_study_can_be_salvaged(old: Path, place: Path) -> None:
+    said = json.loads((old / "events.json").read_text())
+    made = salvage(old, place / "new")
+    assert not made.dropped and not made.changed
+    with pb.open_study(place / "new") as study:
+        assert plain(study.state.history.events) == said

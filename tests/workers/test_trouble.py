@@ -1,0 +1,163 @@
+"""Workers whose storage does not answer, whose disk is full, or whose trial another has ended."""
+
+import errno
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from objectives import EPOCHS, SPACE, value
+
+import priorband as pb
+from priorband.attempts import Claim, Report
+from priorband.errors import StorageError
+from priorband.reaping import DOUBT
+from priorband.storage import checkpoints
+from priorband.storage.pulse import BEATS
+from priorband.storage.records import LONGEST, text
+from priorband.storage.spool import VARIABLE, Spool
+from priorband.workers.evaluation import Options
+from priorband.workers.loop import Worker
+
+HERE = Options(fresh_process=False)
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "spool"))
+    with pb.open_study(tmp_path / "study", SPACE, EPOCHS) as opened:
+        opened.limit(pb.Budget(trials=1))
+        yield opened
+
+
+def full(*_: object, **__: object) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def failing(study: pb.DurableStudy, times: int, appended: bool = True) -> list[float]:
+    """Let the next writes fail, after what was to be written is in the cache; when they did."""
+    real, when = study.journal.transaction, list[float]()
+
+    def transaction(*given: Any) -> Any:
+        if len(when) < times:
+            when.append(time.monotonic())
+            if appended:
+                study._folded.forget()
+            raise StorageError("The disk is full.")
+        return real(*given)
+
+    vars(study.journal)["transaction"] = transaction
+    return when
+
+
+def test_a_result_is_spooled_under_its_study_also_after_a_write_failed(
+    study: pb.DurableStudy, tmp_path: Path
+) -> None:
+    name, kept = study.ledger.study, list[Path]()
+
+    def objective(trial: pb.Attempt) -> float:
+        failing(study, 2)
+        return value(trial)
+
+    def say(text: str) -> None:
+        kept.extend(Spool(name).waiting())
+
+    assert Worker(study, objective, HERE, say).run().how == "done"
+    assert kept and not Spool(name).waiting()
+
+
+def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.DurableStudy) -> None:
+    claim = study.turn(None, "killed while it waited")
+    assert isinstance(claim, Claim)
+    Spool(study.ledger.study).put("0-1", Report(0, 1, 0.25).described())
+    failing(study, 2, appended=False)
+    assert Worker(study, value, HERE).run().how == "done"
+    assert study.best is not None and study.best.loss == 0.25
+
+
+def test_one_that_is_asked_to_stop_does_not_hammer_at_the_storage(study: pb.DurableStudy) -> None:
+    worker = Worker(study, value, Options(fresh_process=False, grace=1.0))
+    worker.stopping.ask("SIGTERM")
+    tries = failing(study, 1_000_000)
+    with pytest.raises(StorageError, match="Gave up"):
+        worker._patient(lambda: study.turn(None, "more"))
+    assert len(tries) < 20
+
+
+def test_who_comes_second_leaves_the_winners_checkpoint(study: pb.DurableStudy) -> None:
+    def late(trial: pb.Attempt) -> float:
+        """Another attempt is made, and ends, while this one goes on."""
+        (trial.checkpoint_dir / "by").write_text("late")
+        study.turn(Report(0, 1, None, "preempted", "frozen"), "other")
+        assert study.checkpoints is not None
+        (study.checkpoints.workplace(0, 2) / "by").write_text("winner")
+        study.turn(Report(0, 2, 0.25), "")
+        return 0.5
+
+    assert Worker(study, late, Options(fresh_process=False, keep="all")).run().how == "done"
+    assert study.checkpoints is not None and study.best is not None and study.best.loss == 0.25
+    left = study.checkpoints.left_by(0, 2)
+    assert left is not None and (left / "by").read_text() == "winner"
+
+
+def test_a_full_disk_costs_the_curve_and_the_copies_but_not_the_training(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def objective(trial: pb.Attempt) -> float:
+        monkeypatch.setattr(trial._checkpoints, "seal", full, raising=False)
+        for step in trial.steps():
+            (trial.checkpoint_dir / "step").write_text(str(step))
+            with monkeypatch.context() as patch:
+                patch.setattr(json, "dumps", full)
+                trial.report(step, loss=1.0)
+        return 0.5
+
+    monkeypatch.setattr(checkpoints.Checkpoints, "seal", full)
+    assert Worker(study, objective, HERE).run().how == "done"
+    assert study.best is not None and study.best.loss == 0.5
+    said = capsys.readouterr().err
+    assert "point of the curve could not be kept" in said
+    assert "checkpoint of step 1 could not be kept" in said
+
+
+def test_nobody_goes_on_from_a_checkpoint_that_could_not_be_synced(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def objective(trial: pb.Attempt) -> float:
+        (trial.checkpoint_dir / "weights").write_text("1")
+        return 0.5
+
+    monkeypatch.setattr("priorband.workers.evaluation.sync_tree", full)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert Worker(study, objective, HERE).run().how == "done"
+    assert "checkpoint of trial 0 is lost" in str(said[0].message)
+    assert study.best is not None and study.best.loss == 0.5
+    assert study.checkpoints is not None and study.checkpoints.left_by(0, 1) is None
+
+
+def test_metrics_without_end_do_not_spoil_the_study(study: pb.DurableStudy) -> None:
+    many = {f"m{number}": number for number in range(400_000)}
+    given = {"loss": 0.5, "curve": [0.25] * 2_000_000, "first": 1} | many
+    assert Worker(study, lambda trial: given, HERE).run().how == "done"
+    with pb.open_study(study.where) as again:
+        assert again.best is not None and again.best.loss == 0.5
+        (told,) = (row for row in again.journal.about(0) if row.kind == "told")
+    kept = json.loads(told.body)["metrics"]
+    assert kept["first"] == 1 and "characters" in kept["curve"] and "more metrics" in kept["..."]
+
+
+def test_a_record_that_nobody_could_read_is_not_written(study: pb.DurableStudy) -> None:
+    trial = study.ask()
+    with pytest.raises(pb.FormatError, match="too long"):
+        text({"reason": "x" * LONGEST})
+    with pytest.raises(pb.FormatError, match="too long"):
+        study.fail(trial, "x" * LONGEST)
+    with pb.open_study(study.where) as again:
+        assert again.state.history.running == (trial,)
+
+
+def test_a_living_worker_beats_between_two_looks_at_its_lease() -> None:
+    assert 1.2 / BEATS < DOUBT

@@ -21,7 +21,7 @@ from priorband.durable import DurableStudy
 from priorband.errors import DamagedError, TrialError
 from priorband.optimizer import Optimizer
 from priorband.state import State
-from priorband.storage import identity, postgres, sql, sqlite, sqlite_errors, syncing
+from priorband.storage import identity, postgres, sql, sqlite, sqlite_errors
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.pulse import Pulse
 from priorband.storage.spool import Spool

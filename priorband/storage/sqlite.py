@@ -239,6 +239,7 @@ class SqliteJournal:
                 connection.close()
                 raise
             self._connections[use] = connection
+            self._syncing.close()  # the log may be a new file
         return connection
 
     @cached_property

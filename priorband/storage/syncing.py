@@ -28,8 +28,6 @@ class Syncing:
 
     def sync(self) -> None:
         """Make all that was committed durable."""
-        if self._file is not None and not self._same(self._file):
-            self.close()
         if self._file is None:
             self._file = open_own(self.path, os.O_RDONLY)
         if sys.platform == "darwin":
@@ -43,10 +41,10 @@ class Syncing:
         self.owed = False
 
     def close(self) -> None:
-        """Close the file. No lock of SQLite's is on it that this could break."""
+        """Close the file, which may be another once no connection keeps the log in place.
+
+        No lock of SQLite's is on it that this could break.
+        """
         if self._file is not None:
             os.close(self._file)
             self._file = None
-
-    def _same(self, file: int) -> bool:
-        return os.path.samestat(os.fstat(file), os.stat(self.path))

@@ -41,10 +41,10 @@ def test_a_witness_that_was_cut_short_is_no_damage(
 def test_a_change_of_the_journal_mode_that_was_cut_short_is_undone(tmp_path: Path) -> None:
     made, study = tmp_path / "made.db", tmp_path / "study"
     with closing(sqlite3.connect(made, isolation_level=None)) as connection:
-        for version in (1, 0):
-            connection.execute(f"PRAGMA user_version = {version}")
+        for pragma in ("user_version = 1", "user_version = 0", "cache_size = 1", "cache_spill = 1"):
+            connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute("PRAGMA user_version = 7")
+        connection.execute("CREATE TABLE undone AS SELECT zeroblob(100000)")  # more than is cached
         study.mkdir()
         shutil.copy(made, study / "study.db")
         shutil.copy(f"{made}-journal", study / "study.db-journal")

@@ -1,5 +1,6 @@
 """Records that somebody changed and sealed again: what cannot be is refused, and the rest saved."""
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -70,14 +71,26 @@ def _failed(found: list[Row]) -> int:
     return next(row.trial for row in found if row.kind == "failed" and row.trial is not None)
 
 
+def _continue(found: list[Row], parent: int) -> None:
+    """Promote a trial of the lowest rung, in a way that is right but for how it ended."""
+    origin, slot = next(
+        (data["origin"], data["slot"])
+        for row in found
+        if row.kind == "asked" and row.trial == parent and (data := json.loads(row.body))
+    )
+    assert slot[1] == 0
+    place = {"fidelity": 3, "origin": origin, "slot": [slot[0], 1], "parent": parent, "start": 0}
+    another("asked", _asked(found), json.dumps(place))(found)
+
+
 def _promote_failed(found: list[Row]) -> None:
-    text = f'{{"fidelity":9,"origin":"prior","slot":[0,1],"parent":{_failed(found)},"start":0}}'
-    another("asked", _asked(found), text)(found)
+    _continue(found, _failed(found))
 
 
 def _promote_running(found: list[Row]) -> None:
-    text = f'{{"fidelity":9,"origin":"prior","slot":[0,1],"parent":{_asked(found) - 1},"start":0}}'
-    another("asked", _asked(found), text)(found)
+    place = {"fidelity": 1, "origin": "prior", "slot": [0, 0], "config": CONFIG, "start": 0}
+    another("asked", _asked(found), json.dumps(place))(found)
+    _continue(found, _asked(found) - 1)
 
 
 def _asked(found: list[Row]) -> int:
@@ -206,6 +219,21 @@ CHANGES: dict[str, Change] = {
     "an empty problem": body("created", problem={}),
     "a study id that is a number": body("created", study=7),
 }
+REASONS = {
+    "a number out of the space": "must be a value of",
+    "fidelity beyond the highest": "the highest is 9",
+    "a rung that there is not": "is not that of",
+    "a trial that continues itself": "has not succeeded",
+    "trials that continue each other": "has not succeeded",
+    "a trial that continues a failed one": "has not succeeded",
+    "a trial that continues a running one": "has not succeeded",
+    "a huge trial id": "was asked when",
+    "a trial told twice": "is not running",
+    "a failed trial told": "is not running",
+    "a huge loss": "`loss` is",
+    "a body that is nested deeply": "is not JSON",
+    "a record less": "is missing",
+}
 
 
 @pytest.mark.parametrize("what", CHANGES)
@@ -216,7 +244,7 @@ def test_what_cannot_be_is_refused_and_the_rest_is_saved(
     CHANGES[what](found)
     made = resealed(found)
     folder = write_rows(place / "study", made, end(made))
-    refused(folder)
+    assert REASONS.get(what, "damaged") in refused(folder)
     assert not check(folder).sound
     first = made[0].seq == 1 and made[0].body == genuine[0].body and made[0].kind == "created"
     saved = salvage(folder, place / "new", None if first else PROBLEM)
@@ -227,12 +255,14 @@ def test_what_cannot_be_is_refused_and_the_rest_is_saved(
         study.ask()
 
 
-def refused(folder: Path) -> None:
+def refused(folder: Path) -> str:
+    """Why a study was not opened."""
     with pytest.raises(pb.DamagedError) as caught:
         events(folder)
     message = str(caught.value)
     assert str(folder) in message and "priorband journal salvage" in message
     assert len(message) < 1000
+    return message
 
 
 def test_a_body_of_a_hundred_megabytes_is_refused(genuine: list[Row], place: Path) -> None:

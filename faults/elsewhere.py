@@ -13,6 +13,7 @@ from typing import final
 
 import priorband as pb
 from faults.audit import Audit
+from faults.crew import until
 from faults.findings import Figure, Finding, found
 from faults.plants import sow
 from faults.scene import Scene, Setting, ready, scene
@@ -107,32 +108,34 @@ def _living(setting: Setting, lease: float, jump: float) -> Figure:
 def _living_at(here: Scene, lease: float, jump: float) -> Figure:
     with here.study(lease=lease) as study:
         study.limit(pb.Budget(trials=1))
-
-    def work() -> None:
-        with here.study(lease=lease) as study:
-            trial = study.ask()
-            here.diary.note("start", trial.id, 1, of=os.getpid())
-            time.sleep(3 * lease)
-            study.tell(trial, loss(trial))
-            here.diary.note("acknowledged", trial.id, 1, loss=loss(trial), kind=None)
-
-    def covet() -> None:
-        real = SqliteJournal.now
-        SqliteJournal.now = lambda self: real(self) + jump  # type: ignore[method-assign]  # a jump
-        with here.study(lease=lease) as study:
-            for number in range(1_000_000):
-                if study.state.history.observations:
-                    return
-                if isinstance(study.turn(None, f"covet.{number}"), Claim):
-                    here.diary.note("stolen")
-                time.sleep(0.001)
-
-    worker = forked(work)
-    while not here.diary.new():
-        time.sleep(0.01)
-    codes = [os.waitpid(pid, 0)[1] for pid in (forked(covet), worker)]
+    worker = forked(lambda: _work(here, lease))
+    until(lambda: bool(here.diary.new()), "somebody at work")
+    coveter = forked(lambda: _covet(here, lease, jump))
+    codes = [os.waitpid(pid, 0)[1] for pid in (coveter, worker)]
     with here.study(read_only=True) as study:
         audit = Audit(here.diary, study)
     stolen = len(audit.seen("stolen"))
     fine = not stolen and codes == [0, 0] and audit.lost().good and audit.exact
     return Figure(f"{stolen} times taken from a living worker", "0", fine)
+
+
+def _work(here: Scene, lease: float) -> None:
+    with here.study(lease=lease) as study:
+        trial = study.ask()
+        here.diary.note("start", trial.id, 1, of=os.getpid())
+        time.sleep(3 * lease)
+        study.tell(trial, loss(trial))
+        here.diary.note("acknowledged", trial.id, 1, loss=loss(trial), kind=None)
+
+
+def _covet(here: Scene, lease: float, jump: float) -> None:
+    """Ask again and again, by a clock that is ahead."""
+    real = SqliteJournal.now
+    SqliteJournal.now = lambda self: real(self) + jump  # type: ignore[method-assign]  # a jump
+    with here.study(lease=lease) as study:
+        for number in range(1_000_000):
+            if study.state.history.observations:
+                return
+            if isinstance(study.turn(None, f"covet.{number}"), Claim):
+                here.diary.note("stolen")
+            time.sleep(0.001)

@@ -13,7 +13,7 @@ from typing import final
 
 import priorband as pb
 from faults.audit import Audit
-from faults.crew import crew, until
+from faults.crew import Crew, crew, until
 from faults.diary import Diary, Entry
 from faults.findings import Figure, Finding, at_most, found, none_of
 from faults.scene import ROOT, Scene, Setting, ready, scene
@@ -69,8 +69,8 @@ CASES = (
     Case("Ctrl-C during training", (INT,), 0.3, 2),
     Case("Ctrl-C twice during a long step", (INT, INT), 20.0, 0, seconds=4.0),
     Case("SIGTERM during training", (TERM,), 0.3, 2),
-    Case("SIGTERM while it tells", (TERM,), 0.01, 9, busy=True),
-    Case("Ctrl-C twice while it tells", (INT, INT), 0.01, 9, busy=True),
+    Case("SIGTERM while it tells", (TERM,), 0.1, 9, busy=True),
+    Case("Ctrl-C twice while it tells", (INT, INT), 0.1, 9, busy=True),
 )
 
 
@@ -97,35 +97,38 @@ def _tuned(setting: Setting, number: int) -> dict[str, Figure]:
 
 def _signalled(here: Scene, case: Case) -> dict[str, Figure]:
     mark = new_mark()
-    options = Options(grace=GRACE)
-    budget, training = pb.Budget(trials=1), Stepping(here.diary, case.step)
     with here.study() as study:
-        study.limit(budget)
+        study.limit(pb.Budget(trials=1))
+    training, options = Stepping(here.diary, case.step), Options(grace=GRACE)
     post = Post(here.opening(), training, here.diary, options, plant=here.setting.plant)
     with crew(post, 1) as made:
-        until(lambda: _ready(here, case), "the moment for the signals")
-        hold = threading.Event()
-        holder = threading.Thread(target=_hold, args=(here, hold)) if case.busy else None
-        if holder:
-            holder.start()
-            until(lambda: bool(_seen(here, "done")), "the end of the training")
-        sent = time.monotonic()
-        for number in case.numbers:
-            time.sleep(0.4)
-            made.signal(number)
-        time.sleep(0.6 if holder else 0.0)
-        hold.set()
-        made.wait(60)
-        took = time.monotonic() - sent
-        if holder:
-            holder.join()
-    alone = left(mark)
-    figures = _ended(here, case, took, alone)
+        took = _sent(here, case, made)
+    figures = _ended(here, case, took, left(mark))
     with crew(post, 1) as after:
         if not _finished(here):
             until(lambda: bool(_seen(here, "start", 2)) or not after.look(), "the next attempt")
         figures |= _resumed(here, case)
     return figures
+
+
+def _sent(here: Scene, case: Case, made: Crew) -> float:
+    """How long a worker stays after it was sent the signals of a case."""
+    until(lambda: _ready(here, case), "the moment for the signals")
+    over = threading.Event()
+    holder = threading.Thread(target=_hold, args=(here, over))
+    if case.busy:
+        holder.start()
+        until(lambda: bool(_seen(here, "done")), "the end of the training")
+    sent = time.monotonic()
+    for number in case.numbers:
+        time.sleep(0.4)
+        made.signal(number)
+    if case.busy:
+        time.sleep(0.6)
+        over.set()
+        holder.join()
+    made.wait(60)
+    return time.monotonic() - sent
 
 
 def _ready(here: Scene, case: Case) -> bool:
@@ -134,10 +137,10 @@ def _ready(here: Scene, case: Case) -> bool:
     return bool(_seen(here, "start")) and len(_seen(here, "step")) >= case.steps
 
 
-def _hold(here: Scene, until_then: threading.Event) -> None:
+def _hold(here: Scene, over: threading.Event) -> None:
     """Keep everybody else from writing for a while."""
     with here.study() as study, study.journal.transaction(0):
-        until_then.wait(20)
+        over.wait(20)
 
 
 def _seen(here: Scene, what: str, attempt: int = 1) -> list[Entry]:

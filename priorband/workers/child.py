@@ -20,6 +20,7 @@ from priorband.workers.results import failed, raised, returned
 from priorband.workers.stopping import SIGNALS
 
 Objective = Callable[[Attempt], Any]
+_NAME = "a trial of priorband"
 AFTER_TERM = 5.0  # seconds between asking a process to end and ending it
 
 
@@ -31,7 +32,7 @@ class Child:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self.process = context.Process(
-            target=_main, args=(theirs, objective, task, os.getpid(), shown), name="trial"
+            target=_main, args=(theirs, objective, task, os.getpid(), shown), name=_NAME
         )
         try:
             self.process.start()
@@ -89,6 +90,15 @@ class Child:
         except (ProcessLookupError, PermissionError):
             if self.process.is_alive():  # it has not made its own group yet
                 os.kill(pid, number)
+
+
+def end_strays() -> None:
+    """End trials' processes that nobody attends: a signal came while one was being started."""
+    for process in multiprocessing.active_children():
+        if process.name == _NAME and process.pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)
+            process.join(AFTER_TERM)
 
 
 def unpicklable(objective: Objective, error: Exception) -> MethodError:

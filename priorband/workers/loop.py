@@ -13,7 +13,7 @@ from priorband.durable import DurableStudy
 from priorband.errors import PriorbandError, StorageError
 from priorband.storage.spool import Spool
 from priorband.values import frozen
-from priorband.workers.child import Objective
+from priorband.workers.child import Objective, end_strays
 from priorband.workers.evaluation import Evaluation, Options
 from priorband.workers.keeping import Keeping
 from priorband.workers.stopping import Stopping
@@ -106,11 +106,13 @@ class Worker:
             begun = self._patient(lambda: self.evaluation.begin(claim))
             return self.evaluation.finish(claim, begun)
         except KeyboardInterrupt:
+            end_strays()
             if not self.stopping.why:  # raised by the objective, or by a handler that it has set
                 self.stopping.why = "SIGINT"
                 return self._given_back(claim, "KeyboardInterrupt")
             return self._given_back(claim, f"{self.stopping.why}, twice")
         except BaseException:
+            end_strays()
             self.study.turn(self._given_back(claim, "the worker failed"), "")
             raise
 

@@ -1,6 +1,7 @@
 """Trials that fail, each in its own way: told apart, and the worker lives on."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -202,3 +203,22 @@ def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_
         study.turn = turned  # type: ignore[method-assign]  # the signal's moment is the point
         assert worker.run().how == "stopped"
         assert list(study.ledger.waiting) == [0] and study.journal.leases() == []
+
+
+def test_a_process_that_was_being_started_when_the_second_signal_came_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=1))
+        worker = Worker(study, hangs, Options())
+        begin = worker.evaluation.begin
+
+        def begun(claim: Claim) -> Any:
+            begin(claim)
+            worker.stopping.ask("SIGINT")
+            worker.stopping.ask("SIGINT")  # raises before anybody attends to the process
+
+        monkeypatch.setattr(worker.evaluation, "begin", begun)
+        assert worker.run().how == "stopped"
+        assert multiprocessing.active_children() == []
+        assert list(study.ledger.waiting) == [0]

@@ -54,24 +54,37 @@ def _at_second_try(work: Callable[[], object]) -> object:
         return work()
 
 
+def _append_as(journal: Journal, worker: str, times: int) -> None:
+    known = [0]
+    for _ in range(times):
+        with journal.transaction(0, lambda rows: known.append(rows[-1].seq)) as transaction:
+            last = transaction.rows[-1].seq if transaction.rows else known[-1]
+            transaction.append(row(last + 1, worker=worker))
+
+
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
     write(journal, row(1))
     hold(journal, 1)
     journal.beat("me", [Beat(1, 1)], 9)
+    inherited = {id(connection) for connection in journal._connections.values()}
     child = os.fork()
     if not child:
         try:
-            fine = journal.read(0) == [row(1)] and journal.beat("me", [Beat(1, 1)], 9) == {1}
-            write(journal, row(2))
+            fine = journal.read(0)[:1] == [row(1)] and journal.beat("me", [Beat(1, 1)], 9) == {1}
+            _append_as(journal, "child", 20)
+            own = {id(connection) for connection in journal._connections.values()}
             journal.close()
-            os._exit(0 if fine else 1)
+            os._exit(0 if fine and not own & inherited else 1)
         finally:
             os._exit(2)
+    _append_as(journal, "parent", 20)  # at the same time
     assert os.waitpid(child, 0)[1] == 0
-    assert journal.read(0) == [row(1), row(2)]
-    write(journal, row(3))
+    found = journal.read(1)
+    assert [one.seq for one in found] == [*range(2, 42)]
+    assert sorted(one.worker for one in found) == ["child"] * 20 + ["parent"] * 20
     assert journal.beat("me", [Beat(1, 1)], 9) == {1}
+    assert {id(connection) for connection in journal._connections.values()} >= inherited
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

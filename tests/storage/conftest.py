@@ -1,8 +1,9 @@
 """What the tests of stored studies share."""
 
+import faulthandler
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ def _memory() -> Iterator[Path]:
     place = Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None, prefix="priorband-"))
     yield place
     shutil.rmtree(place)
+
+
+@pytest.fixture
+def patience() -> Iterator[Callable[[], None]]:
+    """A function to call before what may hang: a minute later the process says where, and ends."""
+    yield lambda: faulthandler.dump_traceback_later(60, exit=True)
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture

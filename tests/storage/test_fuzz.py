@@ -3,10 +3,9 @@
 `PRIORBAND_FUZZ=10000 scripts/test tests/storage/test_fuzz.py` tries ten thousand mutations.
 """
 
-import faulthandler
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -20,14 +19,7 @@ from storage.studies import Shapes, end, events, resealed, rows, write_rows
 
 TIMES = int(os.environ.get("PRIORBAND_FUZZ", "400"))
 PARTS = 8  # which run side by side
-LONGEST = 60  # seconds for a study, before it counts as hanging
-
-
-@pytest.fixture(autouse=True)
-def _patience() -> Iterator[None]:
-    """End the process, and say where it was, if it hangs."""
-    yield
-    faulthandler.cancel_dump_traceback_later()
+Patience = Callable[[], None]
 
 
 @pytest.fixture
@@ -48,7 +40,6 @@ def _seen(folder: Path) -> list[tuple[str, int, int]]:
 
 def read(folder: Path) -> tuple[Event, ...] | None:
     """What a study says to two readers; None if they refuse it. Nothing else may come of it."""
-    faulthandler.dump_traceback_later(LONGEST, exit=True)
     happened = None
     try:
         happened = events(folder, read_only=True)
@@ -72,13 +63,16 @@ def test_readers_of_mutated_records(shapes: Shapes, place: Path, sentinel: Path,
         sealed_again = random.random() < 0.5 and bool(made)
         made = resealed(made) if sealed_again else made
         head = end(made) if sealed_again else end(genuine)
+        patience()
         happened = read(write_rows(place / "study", made, head if head[0] >= 0 else (0, 0)))
         if not sealed_again and happened is not None:
             assert happened == shapes.events, number
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_readers_of_mutated_files(shapes: Shapes, place: Path, sentinel: Path, part: int) -> None:
+def test_readers_of_mutated_files(
+    shapes: Shapes, place: Path, sentinel: Path, patience: Patience, part: int
+) -> None:
     for number in range(part, TIMES - TIMES // 2, PARTS):
         random = Random(f"files {number}")
         source = getattr(shapes, random.choice(("closed", "live", "copied", "halfway")))
@@ -87,5 +81,6 @@ def test_readers_of_mutated_files(shapes: Shapes, place: Path, sentinel: Path, p
         for name in random.sample(sorted(names), random.choice((1, 1, 2))):
             path = place / "study" / name
             path.write_bytes(mutated_bytes(path.read_bytes(), random))
+        patience()
         happened = read(place / "study")
         assert happened in (None, shapes.events), number

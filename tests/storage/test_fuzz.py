@@ -55,7 +55,9 @@ def read(folder: Path) -> tuple[Event, ...] | None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_readers_of_mutated_records(shapes: Shapes, place: Path, sentinel: Path, part: int) -> None:
+def test_readers_of_mutated_records(
+    shapes: Shapes, place: Path, sentinel: Path, patience: Patience, part: int
+) -> None:
     genuine = rows(shapes.closed)
     for number in range(part, TIMES // 2, PARTS):
         random = Random(f"records {number}")

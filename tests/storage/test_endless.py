@@ -2,6 +2,7 @@
 
 import shutil
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,10 @@ def endless(data: bytearray, root: int, leaf: int) -> None:
 
 
 @pytest.mark.parametrize("root", [2, 3])  # of the records, of the leases
-def test_a_tree_that_leads_to_one_page_without_end(shapes: Shapes, place: Path, root: int) -> None:
+def test_a_tree_that_leads_to_one_page_without_end(
+    shapes: Shapes, place: Path, patience: Callable[[], None], root: int
+) -> None:
+    patience()
     shutil.copytree(shapes.closed, place / "study")
 
     def grow(data: bytearray) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import benchmark_prior
 from priorband.budget import Budget
-from priorband.conditions import Done, Drawn, Never, Spent
+from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
 from priorband.errors import (
     ConfigError,
     DamagedError,
@@ -77,6 +77,7 @@ __all__ = [
     "Draw",
     "Drawn",
     "DurableStudy",
+    "Enough",
     "Ensemble",
     "ExhaustedError",
     "ExtraError",
@@ -127,6 +128,7 @@ __all__ = [
     "StorageError",
     "Study",
     "SuccessiveHalving",
+    "Trained",
     "Trial",
     "TrialError",
     "Tuned",

@@ -44,6 +44,29 @@ class Spent:
 
 @final
 @frozen
+class Trained:
+    """At least so many full trainings have ended with a finite loss, imported ones included."""
+
+    trials: int
+
+    def __call__(self, state: State) -> bool:
+        return len(state.succeeded_on(state.ladder.top)) >= self.trials
+
+
+@final
+@frozen
+class Enough:
+    """Some rung has results for a model: so many a searched parameter, and so many more."""
+
+    per_parameter: int
+    more: int
+
+    def __call__(self, state: State) -> bool:
+        return state.rung_with(self.per_parameter * len(state.space) + self.more) is not None
+
+
+@final
+@frozen
 class Never:
     """Not at any time."""
 

@@ -6,77 +6,24 @@ What JSON has no form for becomes an object with a tag, such as `{"@": "tuple", 
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from types import NoneType
 from typing import Any
 
 import numpy as np
 
-from priorband import conditions
 from priorband.errors import FormatError, MethodError, PriorbandError, SingleRungWarning, SpaceError
-from priorband.fidelity import Fidelity
-from priorband.optimizer import Optimizer
-from priorband.samplers import combine, ensemble, grid, local, simple
-from priorband.samplers.base import Sampler, Weights
-from priorband.schedulers import asynchronous, full, synchronous
-from priorband.schedulers.base import Scheduler
-from priorband.space import beliefs, choices, densities, parameters
+from priorband.space import densities
 from priorband.space.confidence import WIDEST
 from priorband.space.prior import Independent
 from priorband.space.space import Space
 from priorband.values import field_names, settle
+from priorband.vocabulary import DENSITIES, SCALED, misplaced, registry, tags
 
 TAG = "@"
 _MOST_BITS = 10_000  # of an integer: Python reads and writes few more
 _REFUSALS = (PriorbandError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-_SPACE = (parameters.Float, parameters.Integer, choices.Categorical, choices.Ordinal)
-_BELIEFS = (beliefs.Normal, beliefs.Uniform, beliefs.Beta, beliefs.Weights, beliefs.Stated)
-_SCALED = (beliefs.Histogram, beliefs.Mixture)
-_SMOOTH = (densities.TruncatedNormal, densities.Flat, densities.BetaDensity)
-_NUMERIC = (*_SMOOTH, densities.Steps, densities.Blend)
-_DENSITIES = (*_NUMERIC, densities.Choices)
-_FREE = (full.FullFidelity, asynchronous.ASHA, asynchronous.AsyncHyperband)
-_SCHEDULERS = (*_FREE, synchronous.SuccessiveHalving, synchronous.Hyperband)
-_SIMPLE = (simple.FromUniform, simple.FromPrior, simple.PriorMode, grid.Grid)
-_LOCAL = (local.Perturb, local.Crossover, local.Hypersphere)
-_SAMPLERS = (*_SIMPLE, *_LOCAL, combine.Mix, combine.Staged)
-_WEIGHTS = (combine.Fixed, ensemble.Ensemble)
-_UNIFORM_SHARES = (ensemble.Geometric, ensemble.Half, ensemble.Linear)
-_INCUMBENT_SHARES = (ensemble.Dynamic, ensemble.Constant, ensemble.Decay, ensemble.Zero)
-_CONDITIONS = (conditions.Done, conditions.Drawn, conditions.Spent, conditions.Never)
-
-# What a field of each annotation may hold; of other fields the class itself takes care.
-_ROLES: dict[Any, tuple[type, ...]] = {
-    **{bool: (bool,), str: (str,), int: (int, float), float: (int, float)},
-    **{tuple[float, ...]: (tuple,), tuple[densities.Density, ...]: _NUMERIC},
-    **{Scheduler: _SCHEDULERS, Sampler: _SAMPLERS, Sampler | None: (*_SAMPLERS, NoneType)},
-    **{Sequence[Sampler]: _SAMPLERS, Weights: _WEIGHTS, conditions.Condition: _CONDITIONS},
-    **{ensemble.UniformShare: _UNIFORM_SHARES, ensemble.IncumbentShare: _INCUMBENT_SHARES},
-}
-
-
-@cache
-def registry() -> Mapping[str, type]:
-    """The classes whose values can be stored, by the tag that stands for each."""
-    parts = (*_SCHEDULERS, *_SAMPLERS, *_WEIGHTS, *_UNIFORM_SHARES, *_INCUMBENT_SHARES)
-    kinds = (*_SPACE, *_BELIEFS, *_SCALED, *_DENSITIES, *parts, *_CONDITIONS, Fidelity, Optimizer)
-    two_of_one_name = {"Constant": choices.Constant, "ConstantShare": ensemble.Constant}
-    return {kind.__name__: kind for kind in kinds} | two_of_one_name
-
-
-@cache
-def _tags() -> Mapping[type, str]:
-    return {kind: tag for tag, kind in registry().items()}
-
-
-def _misplaced(kind: type, name: str, item: Any) -> list[Any]:
-    """What a field holds that does not belong there."""
-    allowed = _ROLES.get(kind.__annotations__.get(name))
-    held = item if allowed in (_SAMPLERS, _NUMERIC) and type(item) is tuple else (item,)
-    return [part for part in held if allowed and type(part) not in allowed]
 
 
 def to_plain(value: Any) -> Any:
@@ -95,8 +42,8 @@ def _written(value: Any) -> Any:
     bare = _bare(value)
     if type(bare) in _WRITERS:
         return _WRITERS[type(bare)](bare)
-    if type(bare) in _tags():
-        return _written_fields(bare, _tags()[type(bare)])
+    if type(bare) in tags():
+        return _written_fields(bare, tags()[type(bare)])
     raise _refused(bare)
 
 
@@ -108,7 +55,7 @@ def _written_fields(value: Any, tag: str) -> dict[str, Any]:
     made: dict[str, Any] = {TAG: tag}
     for name in field_names(value):
         item = _bare(getattr(value, name))
-        for part in _misplaced(type(value), name, item):
+        for part in misplaced(type(value), name, item):
             if type(part) not in SCALARS:
                 raise _own(part)
             raise MethodError(f"{tag} takes no {name}={part!r}, so it cannot be stored.")
@@ -148,9 +95,9 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 def own_part(value: Any) -> str | None:
     """The full name of the first part that is not of this library; None where all are."""
     kind = type(_bare(value))
-    if kind not in _WRITERS and kind not in _tags():
+    if kind not in _WRITERS and kind not in tags():
         return _name(value)
-    fields = field_names(value) if kind in _tags() else ("densities",) * (kind is Independent)
+    fields = field_names(value) if kind in tags() else ("densities",) * (kind is Independent)
     parts = value if kind in (tuple, list) else [getattr(value, name) for name in fields]
     return next(filter(None, map(own_part, parts)), None)
 
@@ -189,6 +136,7 @@ def _refused(value: Any) -> PriorbandError:
 def from_plain(data: Any) -> Any:
     """The value that the data was made from, or a `FormatError`.
 
+    >>> from priorband import Fidelity
     >>> from_plain(to_plain((1, Fidelity("epochs", 1, 9))))
     (1, Fidelity(name='epochs', low=1, high=9, prior=None))
     """
@@ -234,12 +182,12 @@ def _read_tagged(data: dict[str, Any]) -> Any:
 
 def _made(kind: Any, fields: dict[str, Any]) -> Any:
     for name, item in fields.items():
-        if _misplaced(kind, name, item):
+        if misplaced(kind, name, item):
             raise bad(f"{kind.__name__} takes no {name}={shown(item)}")
     made = kind(**fields)
     if kind in _SOUND and not _SOUND[kind](made):
         raise bad(f"There is no density such as {shown(made)}")
-    if kind in _SCALED and "weights" in fields:
+    if kind in SCALED and "weights" in fields:
         given = tuple(fields["weights"])
         if len(given) != len(made.weights) or not all(map(math.isclose, given, made.weights)):
             raise bad(f"Expected weights that sum to one, got {shown(given)}")
@@ -286,7 +234,7 @@ def _read_prior(space: Any, densities: Any, mode: Any) -> Independent:
     over, held = _read(space), _read_list(densities)
     for density, size in zip(held, over.sizes, strict=True):
         fits = len(getattr(density, "probabilities", ())) == (size or 0)
-        if type(density) not in _DENSITIES or not fits:
+        if type(density) not in DENSITIES or not fits:
             raise bad(f"Expected a density for each parameter, got {shown(density)}")
     return Independent(over, held, _read(mode))
 

@@ -49,8 +49,12 @@ class State:
 
     def scored_rung(self) -> int | None:
         """The highest rung with at least eta successes."""
+        return self.rung_with(self.ladder.eta)
+
+    def rung_with(self, successes: int) -> int | None:
+        """The highest rung with at least so many successes."""
         for rung in range(self.ladder.top, -1, -1):
-            if len(self.succeeded_on(rung)) >= self.ladder.eta:
+            if len(self.succeeded_on(rung)) >= successes:
                 return rung
         return None
 

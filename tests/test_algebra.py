@@ -18,6 +18,7 @@ from priorband import (
     Done,
     Draw,
     Drawn,
+    Enough,
     Ensemble,
     Fidelity,
     Fixed,
@@ -42,6 +43,7 @@ from priorband import (
     State,
     Study,
     SuccessiveHalving,
+    Trained,
     ensemble,
     optimizer,
     prior,
@@ -80,6 +82,8 @@ SAMPLERS = LEAVES | COMPOSED
 CONDITIONS = st.one_of(
     st.builds(Done, st.integers(0, 60)),
     st.builds(Drawn, st.integers(0, 60)),
+    st.builds(Trained, st.integers(0, 9)),
+    st.builds(Enough, st.integers(0, 2), st.integers(1, 4)),
     st.builds(Spent, st.floats(0, 5)),
     st.just(Never()),
 )

@@ -24,6 +24,7 @@ from priorband import (
     Done,
     Draw,
     Drawn,
+    Enough,
     Ensemble,
     Fidelity,
     Fixed,
@@ -51,6 +52,7 @@ from priorband import (
     Spent,
     Staged,
     State,
+    Trained,
     Uniform,
     Weights,
     from_samples,
@@ -59,7 +61,7 @@ from priorband import (
     prior,
 )
 from priorband.errors import FormatError
-from priorband.plain import from_plain, own_part, registry, shown, to_plain
+from priorband.plain import from_plain, own_part, shown, to_plain
 from priorband.samplers.ensemble import Constant as ConstantShare
 from priorband.samplers.ensemble import Decay, Dynamic, Geometric, Half, Linear, Zero, ensemble
 from priorband.space.base import Parameter
@@ -67,6 +69,7 @@ from priorband.space.densities import Density, TruncatedNormal
 from priorband.space.prior import Independent
 from priorband.streams import Generator, generator
 from priorband.testing import example_space
+from priorband.vocabulary import registry
 
 NEVER_STORED = {"Decision", "Draw", "Promote", "Sample", "Scores", "Shares"}
 """What a decision gives; the method that gives it is stored."""
@@ -114,11 +117,12 @@ PARAMETERS: list[Parameter] = [
     *(Float(0, 1, prior=0.3, confidence=0.07), Categorical(("a", "b"), prior="b", confidence=3)),
     Float(float32(0.1), np.float64(0.7), prior=np.float32(0.3), confidence=np.float64(0.3)),
 ]
+UNTIL = (Done(3), Drawn(1), Spent(1.5), Trained(10), Enough(2, 2))
 SAMPLERS: list[Any] = [
     *(FromUniform(), FromPrior(), PriorMode(), Grid(), Grid(int64(4)), Hypersphere(0.02, 1.1)),
     *(Perturb(0.1, np.float64(0.3), always_change=True), Crossover(Fixed((0.2, 0.3, 0.5)))),
     *(Mix((FromUniform(), Grid(3)), Fixed((0.1, 0.9))), ensemble(around=Hypersphere())),
-    *(Staged(PriorMode(), FromPrior(), until=until) for until in (Done(3), Drawn(1), Spent(1.5))),
+    *(Staged(PriorMode(), FromPrior(), until=until) for until in UNTIL),
     Staged(Grid(2), Mix([Staged(FromPrior(), PriorMode(), Never())], Fixed((1,))), Spent(2)),
     *(ensemble(Ensemble(share)) for share in (Geometric(), Half(), Linear())),
     *(

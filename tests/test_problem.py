@@ -44,7 +44,7 @@ from priorband import (
     prior,
 )
 from priorband.errors import FormatError
-from priorband.plain import registry, shown, to_plain
+from priorband.plain import shown, to_plain
 from priorband.problem import (
     Problem,
     config_reader,
@@ -58,6 +58,7 @@ from priorband.space.densities import Array
 from priorband.streams import Generator, generator
 from priorband.testing import example_space, noise
 from priorband.values import replaced
+from priorband.vocabulary import registry
 
 EPOCHS = Fidelity("epochs", 1, 81)
 SMALL = Space(

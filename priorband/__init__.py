@@ -33,8 +33,10 @@ from priorband.replay import Replay, Step
 from priorband.samplers.base import Draw
 from priorband.samplers.combine import Fixed, Mix, Staged
 from priorband.samplers.ensemble import Ensemble, Shares, ensemble
+from priorband.samplers.gaussian import GPSearch
 from priorband.samplers.grid import Grid
 from priorband.samplers.local import Crossover, Hypersphere, Perturb
+from priorband.samplers.parzen import TPE
 from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.base import Promote, Sample
@@ -88,6 +90,7 @@ __all__ = [
     "FromPrior",
     "FromUniform",
     "FullFidelity",
+    "GPSearch",
     "Grid",
     "HaltedError",
     "Hartmann",
@@ -128,6 +131,7 @@ __all__ = [
     "StorageError",
     "Study",
     "SuccessiveHalving",
+    "TPE",
     "Trained",
     "Trial",
     "TrialError",

@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from priorband.conditions import Drawn
+from priorband.conditions import Drawn, Enough, Spent, Trained
 from priorband.errors import MethodError, suggestion
 from priorband.optimizer import Optimizer
 from priorband.samplers.combine import Fixed, Mix, Staged
 from priorband.samplers.ensemble import Constant, Decay, Ensemble, Half, Linear, Zero, ensemble
+from priorband.samplers.gaussian import GPSearch
 from priorband.samplers.grid import Grid
 from priorband.samplers.local import Crossover, Hypersphere, Perturb
+from priorband.samplers.parzen import TPE
 from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.full import FullFidelity
@@ -20,6 +22,11 @@ from priorband.values import field_names, replaced
 _NUMBER = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
 _MODE = PriorMode()
 _ESP = ensemble()
+_TPE = Mix((FromUniform(), TPE()), Fixed((1 / 3, 2 / 3)))
+_READY = Enough(per_parameter=1, more=2)
+_JOINT = GPSearch("joint")
+_MOBSTER = GPSearch("joint", two_step=False)
+_TEN = Spent(10)
 
 
 def _partly(percent: float) -> Mix:
@@ -97,6 +104,33 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
     "priorband(no-mode)": (
         "ablation: the prior's mode is not evaluated first",
         Optimizer(Hyperband(), _ESP)),
+    "bo": (
+        "Bayesian optimisation: ten uniform draws, then a Gaussian process, each trained in full",
+        Optimizer(FullFidelity(), Staged(FromUniform(), GPSearch("full"), Trained(10)))),
+    "pibo": (
+        "Bayesian optimisation with the prior as a weight that fades with the results",
+        Optimizer(FullFidelity(), Staged(FromPrior(), GPSearch("full", 10.0), Trained(10)), _MODE)),
+    "bohb": (
+        "Hyperband with a third uniform draws, else densities of good and bad results",
+        Optimizer(Hyperband(), Staged(FromUniform(), _TPE, Enough(per_parameter=2, more=2)))),
+    "mobster": (
+        "asynchronous Hyperband with a Gaussian process of the highest rung with results enough",
+        Optimizer(AsyncHyperband(), Staged(FromUniform(), GPSearch("rung"), _READY))),
+    "mobster(joint)": (
+        "the same with one process over all rungs, as first published",
+        Optimizer(AsyncHyperband(), Staged(FromUniform(), _MOBSTER, _READY))),
+    "mobster+esp": (
+        "MOBSTER with PriorBand's ensemble sampling before the process has results enough",
+        Optimizer(AsyncHyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
+    "mobster+esp(joint)": (
+        "the same with one process over all rungs, after ten full trainings",
+        Optimizer(AsyncHyperband(), Staged(_ESP, _JOINT, _TEN), _MODE)),
+    "priorband+bo": (
+        "PriorBand, and after ten full trainings one Gaussian process over all rungs",
+        Optimizer(Hyperband(), Staged(_ESP, _JOINT, _TEN), _MODE)),
+    "priorband+bo(rung)": (
+        "PriorBand with a Gaussian process of the highest rung with results enough",
+        Optimizer(Hyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
 }
 
 _FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {

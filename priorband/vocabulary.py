@@ -8,7 +8,7 @@ from typing import Any
 from priorband import conditions
 from priorband.fidelity import Fidelity
 from priorband.optimizer import Optimizer
-from priorband.samplers import combine, ensemble, grid, local, simple
+from priorband.samplers import combine, ensemble, gaussian, grid, local, parzen, simple
 from priorband.samplers.base import Sampler, Weights
 from priorband.schedulers import asynchronous, full, synchronous
 from priorband.schedulers.base import Scheduler
@@ -24,7 +24,8 @@ _FREE = (full.FullFidelity, asynchronous.ASHA, asynchronous.AsyncHyperband)
 _SCHEDULERS = (*_FREE, synchronous.SuccessiveHalving, synchronous.Hyperband)
 _SIMPLE = (simple.FromUniform, simple.FromPrior, simple.PriorMode, grid.Grid)
 _LOCAL = (local.Perturb, local.Crossover, local.Hypersphere)
-_SAMPLERS = (*_SIMPLE, *_LOCAL, combine.Mix, combine.Staged)
+_MODELS = (gaussian.GPSearch, parzen.TPE)
+_SAMPLERS = (*_SIMPLE, *_LOCAL, *_MODELS, combine.Mix, combine.Staged)
 _WEIGHTS = (combine.Fixed, ensemble.Ensemble)
 _UNIFORM_SHARES = (ensemble.Geometric, ensemble.Half, ensemble.Linear)
 _INCUMBENT_SHARES = (ensemble.Dynamic, ensemble.Constant, ensemble.Decay, ensemble.Zero)

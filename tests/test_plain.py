@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import priorband
 from priorband import (
+    TPE,
     Beta,
     Categorical,
     Constant,
@@ -31,6 +32,7 @@ from priorband import (
     Float,
     FromPrior,
     FromUniform,
+    GPSearch,
     Grid,
     Histogram,
     Hyperband,
@@ -71,8 +73,11 @@ from priorband.streams import Generator, generator
 from priorband.testing import example_space
 from priorband.vocabulary import registry
 
-NEVER_STORED = {"Decision", "Draw", "Promote", "Sample", "Scores", "Shares"}
-"""What a decision gives; the method that gives it is stored."""
+NEVER_STORED = {
+    *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
+    *("Evidence", "_Fitted", "_Look"),
+}
+"""What a decision looks at and gives; the method that decides is stored."""
 
 float32: Any = np.float32
 int64: Any = np.int64
@@ -121,6 +126,7 @@ UNTIL = (Done(3), Drawn(1), Spent(1.5), Trained(10), Enough(2, 2))
 SAMPLERS: list[Any] = [
     *(FromUniform(), FromPrior(), PriorMode(), Grid(), Grid(int64(4)), Hypersphere(0.02, 1.1)),
     *(Perturb(0.1, np.float64(0.3), always_change=True), Crossover(Fixed((0.2, 0.3, 0.5)))),
+    *(TPE(), TPE(32, 0.2), GPSearch("full", np.float64(3), combine="product"), GPSearch("joint")),
     *(Mix((FromUniform(), Grid(3)), Fixed((0.1, 0.9))), ensemble(around=Hypersphere())),
     *(Staged(PriorMode(), FromPrior(), until=until) for until in UNTIL),
     Staged(Grid(2), Mix([Staged(FromPrior(), PriorMode(), Never())], Fixed((1,))), Spent(2)),

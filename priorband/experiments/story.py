@@ -1,11 +1,13 @@
 """The paper's story in small: what a good and a bad prior do to each method, on Hartmann functions.
 
-    python -m priorband.experiments.story [--seeds 50] [--processes 2]
+    python -m priorband.experiments.story [--methods NAME ...] [--seeds 50] [--processes 2]
 
 It prints the mean regret and its standard error over seeds, after 5, 12 and 20 full trainings, with
 fidelities that correlate well and badly. The regret is that of the incumbent (lowest loss seen at
-any fidelity) at full fidelity, so it may rise for a while. Random search and Hyperband ignore the
-prior.
+any fidelity) at full fidelity, so it may rise for a while. Random search, Hyperband and others
+ignore the prior: they stand in every block with the same figures. The story of the models is
+
+    python -m priorband.experiments.story --seeds 20 --methods random bo pibo priorband priorband+bo
 """
 
 import argparse
@@ -19,10 +21,17 @@ import numpy as np
 from priorband.analysis.traces import incumbent_at, trace
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import QUALITIES, benchmark_prior
+from priorband.errors import MethodError
+from priorband.methods import optimizer
 from priorband.study import Study
 from priorband.workers.simulate import simulate
 
 METHODS = ("random", "hyperband", "hyperband+prior", "priorband")
+BLIND = {
+    *("random", "grid", "sh", "hyperband", "asha", "async-hyperband"),
+    *("bo", "bohb", "mobster", "mobster(joint)"),
+}
+"""Methods that ignore the prior."""
 BUDGETS = (5, 12, 20)
 CORRELATIONS = {"good": "good", "bad": "terrible"}
 """The paper's two words for correlation, and the names of the variants it took."""
@@ -43,16 +52,20 @@ def regrets(dimensions: int, correlation: str, quality: str, method: str, seed: 
 
 
 def table(
-    dimensions: int, correlation: str, seeds: Sequence[int], pool: ProcessPoolExecutor
+    dimensions: int,
+    correlation: str,
+    names: Sequence[str],
+    seeds: Sequence[int],
+    pool: ProcessPoolExecutor,
 ) -> Iterator[tuple[str, str, list[tuple[float, float]]]]:
     """For each prior and method, mean and standard error of the regret at each budget."""
-    cells = list(product(QUALITIES, METHODS))
+    cells = list(product(QUALITIES, names))
     jobs = {
         (quality, method): [
             pool.submit(regrets, dimensions, correlation, quality, method, seed) for seed in seeds
         ]
         for quality, method in cells
-        if "prior" in method or quality == QUALITIES[0]
+        if method not in BLIND or quality == QUALITIES[0]
     }
     for quality, method in cells:
         runs = jobs.get((quality, method)) or jobs[QUALITIES[0], method]
@@ -61,15 +74,15 @@ def table(
         yield quality, method, list(zip(values.mean(axis=0), errors, strict=True))
 
 
-def tell(seeds: int, processes: int) -> None:
+def tell(names: Sequence[str], seeds: int, processes: int) -> None:
     """Run everything and print it as it comes."""
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         for dimensions, (word, correlation) in product((3, 6), CORRELATIONS.items()):
             title = f"Hartmann-{dimensions}, {word} correlation, {seeds} seeds"
             heads = "".join(f"{f'{budget} trainings':>18}" for budget in BUDGETS)
             print(f"\n{title:<44}{heads}")
-            for quality, method, cells in table(dimensions, correlation, range(seeds), pool):
-                label = f"{quality} prior" if method == METHODS[0] else ""
+            for quality, method, cells in table(dimensions, correlation, names, range(seeds), pool):
+                label = f"{quality} prior" if method == names[0] else ""
                 row = "".join(f"{f'{mean:.3f} ({error:.3f})':>18}" for mean, error in cells)
                 print(f"  {label:<20}{method:<22}{row}", flush=True)
 
@@ -83,10 +96,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--seeds", type=int, default=50, help="runs in each cell (default 50)")
     parser.add_argument("--processes", type=int, default=2, help="how many at once (default 2)")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        metavar="NAME",
+        default=METHODS,
+        help=f"default: {' '.join(METHODS)}",
+    )
     options = parser.parse_args(arguments)
+    for name in options.methods:
+        try:
+            optimizer(name)
+        except MethodError as error:
+            parser.error(str(error))
     if options.seeds < 2 or options.processes < 1:
         parser.error("--seeds must be at least 2 and --processes at least 1")
-    tell(options.seeds, options.processes)
+    tell(options.methods, options.seeds, options.processes)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Parameter(Protocol):
     """One hyperparameter: its values, and how they map to codes."""
@@ -31,3 +34,6 @@ class Parameter(Protocol):
 
     def decode(self, code: float) -> Any:
         """The value at a position of the unit interval, or at an index."""
+
+    def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The codes of the values that some codes stand for: the centres of their cells."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import check_prior
@@ -90,6 +91,10 @@ class Categorical:
         """The choice with that index."""
         return self.choices[int(code)]
 
+    def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The indices themselves."""
+        return codes
+
 
 @final
 @frozen
@@ -132,6 +137,11 @@ class Ordinal:
     def decode(self, code: float) -> Any:
         """The choice whose cell holds the position."""
         return self.choices[min(int(code * len(self.choices)), len(self.choices) - 1)]
+
+    def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The centre of each position's cell."""
+        count = len(self.choices)
+        return (np.minimum(np.floor(codes * count), count - 1) + 0.5) / count
 
 
 @final

@@ -8,6 +8,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import real
 from priorband.space.beliefs import check_prior
@@ -110,6 +113,10 @@ class Float:
         value = self._start + code * self._span
         return min(max(math.exp(value) if self.log else value, self.low), self.high)
 
+    def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The codes themselves: every position is a value of its own."""
+        return codes
+
 
 @final
 @frozen
@@ -171,3 +178,10 @@ class Integer:
         return min(
             max(math.floor((math.exp(value) if self.log else value) + 0.5), self.low), self.high
         )
+
+    def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The centre of each position's cell."""
+        values = self._start + codes * self._span
+        whole = np.floor((np.exp(values) if self.log else values) + 0.5)
+        whole = np.clip(whole, self.low, self.high)
+        return ((np.log(whole) if self.log else whole) - self._start) / self._span

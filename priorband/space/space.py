@@ -121,6 +121,11 @@ class Space:
         }
         return self.complete(values) if self._constant else Config(values)
 
+    def centred(self, rows: Array) -> Array:
+        """Rows moved to the centre of the cell of the configuration that each stands for."""
+        columns = [p.centred(rows[:, i]) for i, p in enumerate(self.searched.values())]
+        return np.stack(columns, axis=1)
+
     def changed(self, config: Mapping[str, Any], codes: Mapping[int, float]) -> Config:
         """A configuration with some columns set anew; the others keep their very values."""
         values = dict(config)

@@ -1,0 +1,1 @@
+"""Models: arrays in, arrays out; they know no trial and no space."""

@@ -1,0 +1,112 @@
+"""Log expected improvement, for losses that are minimised, stable however hopeless a row is.
+
+    EI = (y* - m) P(a) + s p(a) = s h(a),   a = (y* - m) / s,   h(a) = p(a) + a P(a)
+
+with the normal density p and distribution P. Far from any hope h(a) is the difference of two equal
+numbers; there P / p is a scaled complementary error function, and further out a series.
+"""
+
+from collections.abc import Callable
+from typing import final
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
+from priorband.models.gp import GP
+from priorband.models.kernels import Array
+from priorband.values import frozen
+
+Bonus = Callable[[Array], Array]
+
+_LOG_ROOT = 0.5 * float(np.log(2.0 * np.pi))
+_SERIES_BELOW = -1e4  # where the first term of the series is all there is
+_LEAST = -1e150  # below, the square would overflow
+
+
+def log_h(a: Array) -> Array:
+    """log(p(a) + a P(a))."""
+    a = np.maximum(a, _LEAST)
+    near = np.maximum(a, -1.0)
+    plain = np.log(np.exp(-0.5 * near**2 - _LOG_ROOT) + near * ndtr(near))
+    middle = np.clip(a, _SERIES_BELOW, -1.0)
+    tail = np.log1p(-_mills(middle)) - 0.5 * middle**2 - _LOG_ROOT
+    far = np.minimum(a, _SERIES_BELOW)
+    series = -2.0 * np.log(-far) - 0.5 * far**2 - _LOG_ROOT
+    return np.where(a > -1.0, plain, np.where(a > _SERIES_BELOW, tail, series))
+
+
+def _mills(a: Array) -> Array:
+    """-a P(a) / p(a), for negative a: it tends to 1."""
+    scaled: Array = -a * np.sqrt(0.5 * np.pi) * erfcx(-a * np.sqrt(0.5))
+    return scaled
+
+
+def log_ei(mean: Array, variance: Array, best: float) -> Array:
+    """The log of the expected improvement over the best loss."""
+    deviation = np.sqrt(variance)
+    return log_h((best - mean) / deviation) + np.log(deviation)
+
+
+@final
+@frozen
+class Improvement:
+    """Log expected improvement of rows, with fixed further columns, and a bonus added to it.
+
+    The further columns are those that are not searched: the fidelity of a joint model.
+    """
+
+    process: GP
+    best: float
+    further: tuple[float, ...] = ()
+    bonus: Bonus | None = None
+
+    def __call__(self, rows: Array) -> Array:
+        posterior = self.process.predict(self._whole(rows))
+        value = log_ei(posterior.mean, posterior.variance, self.best)
+        return value if self.bonus is None else value + self.bonus(rows)
+
+    def slope(self, row: Array) -> tuple[float, Array]:
+        """The value at a row, and its gradient by the row's numbers."""
+        mean, variance, by_mean, by_variance = self.process.slope(self._whole(row[None])[0])
+        deviation = np.sqrt(variance)
+        a = (self.best - mean) / deviation
+        value = float(log_h(a) + np.log(deviation))
+        below, density = _ratios(a)
+        gradient = -below / deviation * by_mean + density / deviation * by_variance / (
+            2.0 * deviation
+        )
+        if self.further:
+            gradient = gradient[: -len(self.further)]
+        if self.bonus is not None:
+            value += float(self.bonus(row[None])[0])
+            gradient = gradient + self._bonus_slope(row, self.bonus)
+        return value, gradient
+
+    def _whole(self, rows: Array) -> Array:
+        if not self.further:
+            return rows
+        return np.concatenate((rows, np.tile(self.further, (len(rows), 1))), axis=1)
+
+    def _bonus_slope(self, row: Array, bonus: Bonus, step: float = 1e-5) -> Array:
+        """The bonus's gradient by differences, one-sided at the edges of the box."""
+        columns = [i for i in self.process.kernel.numbers if i < len(row)]
+        rows = np.tile(row, (2 * len(columns), 1))
+        for place, column in enumerate(columns):
+            rows[2 * place, column] = max(row[column] - step, 0.0)
+            rows[2 * place + 1, column] = min(row[column] + step, 1.0)
+        width = np.array([rows[2 * p + 1, c] - rows[2 * p, c] for p, c in enumerate(columns)])
+        with np.errstate(invalid="ignore"):
+            values = np.diff(bonus(rows).reshape(-1, 2), axis=1)[:, 0] / width
+        return np.where(np.isfinite(values), values, 0.0)
+
+
+def _ratios(a: float) -> tuple[float, float]:
+    """P(a) / h(a) and p(a) / h(a)."""
+    if a > -1.0:
+        density, below = float(np.exp(-0.5 * a * a - _LOG_ROOT)), float(ndtr(a))
+        return below / (density + a * below), density / (density + a * below)
+    if a < _SERIES_BELOW:
+        a = max(a, _LEAST)
+        return -a, a * a
+    share = float(_mills(np.asarray(a)))  # h / p = 1 - share
+    return share / (-a * (1.0 - share)), 1.0 / (1.0 - share)

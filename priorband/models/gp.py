@@ -1,0 +1,164 @@
+"""A Gaussian process: exact, with a constant mean and learned noise, on a few hundred rows.
+
+The mean is the one that maximises the likelihood under the other parameters, which has a closed
+form; its part of the gradient vanishes there.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from priorband.models.kernels import Array, Kernel, Pairs
+from priorband.values import frozen
+
+FIRST_JITTER = 1e-10
+MOST_JITTER = 1e-1
+
+
+@lru_cache(maxsize=8)
+def _places(rows: int) -> NDArray[np.intp]:
+    """Where the pairs of rows stand in a flattened square matrix, above its diagonal."""
+    first, second = np.triu_indices(rows, 1)
+    return np.asarray(first * rows + second, dtype=np.intp)
+
+
+def factor(values: Array, diagonal: Array) -> Array:
+    """The lower Cholesky factor of a matrix given by its pairs and its diagonal.
+
+    Where rounding has left the matrix indefinite, the diagonal grows by as little as helps.
+    """
+    rows, jitter = len(diagonal), 0.0
+    while True:
+        square = np.zeros((rows, rows))
+        flat = square.reshape(-1)
+        flat[_places(rows)] = values
+        flat[:: rows + 1] = diagonal * (1.0 + jitter)
+        lower, failed = lapack.dpotrf(square.T, lower=1, overwrite_a=1, clean=1)
+        if not failed:
+            return np.asarray(lower, dtype=np.float64)
+        jitter = max(FIRST_JITTER, jitter * 10.0)
+        if jitter > MOST_JITTER or not np.isfinite(values).all():
+            raise np.linalg.LinAlgError("The kernel's matrix is not positive definite.")
+
+
+def solve(lower: Array, right: Array) -> Array:
+    """The matrix's inverse, by its Cholesky factor, times a right side."""
+    return np.asarray(lapack.dpotrs(lower, right, lower=1)[0], dtype=np.float64)
+
+
+def _best_mean(lower: Array, targets: Array) -> tuple[float, Array]:
+    """The mean that maximises the likelihood, and the solved residuals."""
+    solved = solve(lower, np.stack((targets, np.ones_like(targets)), axis=1))
+    mean = float(solved[:, 0].sum() / solved[:, 1].sum())
+    return mean, solved[:, 0] - mean * solved[:, 1]
+
+
+@final
+@frozen
+class Data:
+    """Rows and targets, and the differences of all pairs of rows."""
+
+    kernel: Kernel
+    rows: Array
+    targets: Array
+    pairs: Pairs
+    grades: Array
+
+    @staticmethod
+    def of(kernel: Kernel, rows: Array, targets: Array) -> "Data":
+        """All that the likelihood under a kernel needs, computed once."""
+        return Data(kernel, rows, targets, kernel.pairs(rows), kernel.grades(rows))
+
+
+def likelihood(data: Data, logs: Array, mean: float | None = None) -> tuple[float, Array]:
+    """The log marginal likelihood and its gradient; at the best mean where none is given."""
+    kernel, targets, rows = data.kernel, data.targets, len(data.targets)
+    first_noise = len(logs) - data.grades.shape[1]
+    noise = np.exp(data.grades @ logs[first_noise:])
+    gram = kernel.gram(logs, data.pairs)
+    lower = factor(gram.values, kernel.diagonal(logs) + noise)
+    if mean is None:
+        mean, solved = _best_mean(lower, targets)
+    else:
+        solved = solve(lower, targets - mean)
+    fit = float((targets - mean) @ solved)
+    log_root = float(np.log(np.diagonal(lower)).sum())
+    value = -0.5 * (fit + rows * np.log(2.0 * np.pi)) - log_root
+
+    inverse = np.asarray(lapack.dpotri(lower, lower=1, overwrite_c=1)[0]).T
+    weights = (solved[:, None] * solved - inverse).reshape(-1)[_places(rows)]
+    halves = 0.5 * (solved * solved - np.diagonal(inverse))
+    gradient = np.empty(len(logs))
+    gradient[:first_noise] = kernel.gradient(logs, data.pairs, gram, weights)
+    amplitudes = slice(len(kernel.sizes), first_noise)
+    gradient[amplitudes] += halves.sum() * np.exp(logs[amplitudes])
+    gradient[first_noise:] = (halves * noise) @ data.grades
+    return value, gradient
+
+
+class Posterior(NamedTuple):
+    """What is believed of the function at some rows, noise left out."""
+
+    mean: Array
+    variance: Array
+
+
+@final
+@frozen
+class GP:
+    """A Gaussian process with its parameters and the data it is conditioned on."""
+
+    kernel: Kernel
+    logs: Array
+    rows: Array
+    targets: Array
+    mean: float
+    lower: Array
+    solved: Array
+
+    @staticmethod
+    def given(
+        kernel: Kernel, logs: Array, rows: Array, targets: Array, mean: float | None = None
+    ) -> "GP":
+        """A process with known parameters, conditioned on data."""
+        values = kernel.gram(logs, kernel.pairs(rows)).values
+        lower = factor(values, kernel.diagonal(logs) + kernel.noise(logs, rows))
+        if mean is None:
+            mean, solved = _best_mean(lower, targets)
+        else:
+            solved = solve(lower, targets - mean)
+        return GP(kernel, logs, rows, targets, mean, lower, solved)
+
+    def believing(self, rows: Array) -> "GP":
+        """The process after its own mean was observed at further rows, such as running trials."""
+        if not len(rows):
+            return self
+        believed = np.concatenate((self.targets, self.predict(rows).mean))
+        joined = np.concatenate((self.rows, rows))
+        return GP.given(self.kernel, self.logs, joined, believed, self.mean)
+
+    def predict(self, rows: Array) -> Posterior:
+        """The posterior mean and variance at each row."""
+        cross = self.kernel.cross(self.logs, rows, self.rows)
+        mean = self.mean + cross @ self.solved
+        reduced = lapack.dtrtrs(self.lower, cross.T, lower=1)[0]
+        reduced *= reduced
+        variance = self.kernel.diagonal(self.logs) - reduced.sum(axis=0)
+        return Posterior(mean, np.maximum(variance, self._least))
+
+    def slope(self, row: Array) -> tuple[float, float, Array, Array]:
+        """Mean and variance at one row, and their gradients by the row's numbers."""
+        near, jacobian = self.kernel.near(self.logs, row, self.rows)
+        pull = solve(self.lower, near)
+        variance = self.kernel.diagonal(self.logs) - float(near @ pull)
+        by_variance = -2.0 * (pull @ jacobian)
+        mean = self.mean + float(near @ self.solved)
+        return mean, max(variance, self._least), self.solved @ jacobian, by_variance
+
+    @property
+    def _least(self) -> float:
+        """The least variance that means anything: below, it is rounding."""
+        return 1e-12 * self.kernel.diagonal(self.logs)

@@ -1,0 +1,89 @@
+"""One thread for linear algebra while a model works: tuning runs beside training.
+
+Matrices of a few hundred rows gain nothing from more threads, and waiting ones take processors from
+the trainings. One thread also makes results independent of how many there are. It is asked of the
+OpenBLAS libraries that numpy and scipy bring along; elsewhere set OMP_NUM_THREADS=1.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, NamedTuple
+
+import numpy
+import scipy
+
+_PREFIXES = ("scipy_openblas", "openblas")
+_SUFFIXES = ("64_", "_64", "")
+
+
+class _Library(NamedTuple):
+    """How to read and set the number of threads of one library."""
+
+    get: Callable[[], int]
+    set: Callable[[int], None]
+
+
+def _folders() -> Iterator[str]:
+    """Where wheels of numpy and scipy keep their libraries, by platform."""
+    for package in (numpy, scipy):
+        home = os.path.dirname(os.path.abspath(str(package.__file__)))
+        yield from (f"{home}.libs", os.path.join(home, ".dylibs"))
+
+
+def _functions(path: str) -> _Library | None:
+    try:
+        library: Any = ctypes.CDLL(path)
+    except OSError:
+        return None
+    for prefix in _PREFIXES:
+        for suffix in _SUFFIXES:
+            getter = getattr(library, f"{prefix}_get_num_threads{suffix}", None)
+            setter = getattr(library, f"{prefix}_set_num_threads{suffix}", None)
+            if getter is not None and setter is not None:
+                return _Library(getter, setter)
+    return None
+
+
+@cache
+def libraries() -> tuple[_Library, ...]:
+    """The libraries for linear algebra that were found."""
+    paths = [
+        os.path.join(folder, name)
+        for folder in _folders()
+        if os.path.isdir(folder)
+        for name in sorted(os.listdir(folder))
+        if "openblas" in name
+    ]
+    return tuple(filter(None, map(_functions, paths)))
+
+
+_lock = Lock()
+_inside = 0
+_before: list[int] = []
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within, linear algebra takes one thread; afterwards as many as before.
+
+    Several Python threads may be within at a time: the last one out restores.
+    """
+    global _inside
+    with _lock:
+        if not _inside:
+            _before[:] = [library.get() for library in libraries()]
+            for library in libraries():
+                library.set(1)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                for library, threads in zip(libraries(), _before, strict=True):
+                    library.set(threads)

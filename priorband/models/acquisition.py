@@ -78,8 +78,8 @@ class Improvement:
         if self.further:
             gradient = gradient[: -len(self.further)]
         if self.bonus is not None:
-            value += float(self.bonus(row[None])[0])
-            gradient = gradient + self._bonus_slope(row, self.bonus)
+            added, by_bonus = self._bonus_slope(row, self.bonus)
+            value, gradient = value + added, gradient + by_bonus
         return value, gradient
 
     def _whole(self, rows: Array) -> Array:
@@ -87,17 +87,18 @@ class Improvement:
             return rows
         return np.concatenate((rows, np.tile(self.further, (len(rows), 1))), axis=1)
 
-    def _bonus_slope(self, row: Array, bonus: Bonus, step: float = 1e-5) -> Array:
-        """The bonus's gradient by differences, one-sided at the edges of the box."""
+    def _bonus_slope(self, row: Array, bonus: Bonus, step: float = 1e-5) -> tuple[float, Array]:
+        """The bonus and its gradient, by differences that are one-sided at the edges of the box."""
         columns = [i for i in self.process.kernel.numbers if i < len(row)]
-        rows = np.tile(row, (2 * len(columns), 1))
-        for place, column in enumerate(columns):
-            rows[2 * place, column] = max(row[column] - step, 0.0)
-            rows[2 * place + 1, column] = min(row[column] + step, 1.0)
-        width = np.array([rows[2 * p + 1, c] - rows[2 * p, c] for p, c in enumerate(columns)])
-        with np.errstate(invalid="ignore"):
-            values = np.diff(bonus(rows).reshape(-1, 2), axis=1)[:, 0] / width
-        return np.where(np.isfinite(values), values, 0.0)
+        rows = np.tile(row, (2 * len(columns) + 1, 1))
+        below, above = np.arange(len(columns)), np.arange(len(columns)) + len(columns)
+        rows[below, columns] = np.maximum(row[columns] - step, 0.0)
+        rows[above, columns] = np.minimum(row[columns] + step, 1.0)
+        values = bonus(rows)
+        with np.errstate(invalid="ignore"):  # outside of the prior's support
+            rise = values[above] - values[below]
+        slope = rise / (rows[above, columns] - rows[below, columns])
+        return float(values[-1]), np.where(np.isfinite(slope), slope, 0.0)
 
 
 def _ratios(a: float) -> tuple[float, float]:

@@ -43,8 +43,11 @@ def starts(kernel: Kernel) -> Array:
     return np.clip(np.log(found), *bounds(kernel).T)
 
 
-def fit(data: Data, restarts: int = 2, steps: int = 50) -> Array:
-    """The log parameters with the highest likelihood that was found."""
+def fit(data: Data, restarts: int = 2, steps: int = 50, tolerance: float = 1e-9) -> Array:
+    """The log parameters with the highest likelihood that was found.
+
+    A climb ends after so many steps, or when one gains less than the tolerance, relatively.
+    """
 
     def loss(logs: Array) -> tuple[float, Array]:
         value, gradient = likelihood(data, logs)
@@ -61,7 +64,7 @@ def fit(data: Data, restarts: int = 2, steps: int = 50) -> Array:
             jac=True,
             bounds=bounds(data.kernel),
             method="L-BFGS-B",
-            options={"maxiter": steps},
+            options={"maxiter": steps, "ftol": tolerance},
         )
         if found.fun < best:
             best, logs = float(found.fun), found.x

@@ -32,6 +32,7 @@ _STARTS = 3
 _TOPS = 10
 _MOST_RUNNING = 100
 _MOST_FITTED = 150
+_FEW = 50
 
 
 @final
@@ -114,7 +115,8 @@ class GPSearch:
         kernel = Kernel(sizes, product=self.combine == "product", graded=joint)
         fidelities = found.rows[:, -1].tolist() if joint else [1.0] * len(found.rows)
         few = bounded(fidelities, found.targets, _MOST_FITTED)
-        logs = fit(Data.of(kernel, found.rows[few], found.targets[few]))
+        data = Data.of(kernel, found.rows[few], found.targets[few])
+        logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
         return GP.given(kernel, logs, found.rows, found.targets)
 
     def _running(self, state: State, fitted: "_Fitted") -> Array:

@@ -40,7 +40,7 @@ LAYERS = {
     "schedulers": "ladder trial history state brackets schedulers.base",
     "schedulers.full": "trial state schedulers.base",
     "samplers.base": "space state",
-    "samplers": "models space trial state conditions brackets samplers.base",
+    "samplers": "models space ladder trial state conditions brackets samplers.base",
     "optimizer": "space fidelity ladder trial history state schedulers.base samplers.base",
     "methods": "conditions schedulers samplers optimizer",
     "replay": "trial events state samplers.base optimizer",

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 import numpy as np
 
 from priorband.errors import MethodError
+from priorband.ladder import Ladder
 from priorband.numeric import real, whole
 from priorband.samplers.base import Draw
 from priorband.samplers.evidence import Evidence, bounded, encoded, evidence, unit_fidelity
@@ -14,6 +15,7 @@ from priorband.space.densities import Array
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
+from priorband.trial import Trial
 from priorband.values import frozen
 
 if TYPE_CHECKING:
@@ -79,8 +81,9 @@ class GPSearch:
             fitted = self._fitted(state)
             if fitted is None:
                 return FromUniform().sample(state, rung, rng)
-            running = self._running(state, fitted)
-            process = fitted.process.believing(running)
+            running = _running(state, fitted.fidelity)
+            latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
+            process = fitted.process.believing(latest)
             bonus = self._bonus(state, fitted.results + len(running))
             return Draw(self._found(_Look(state, rung, process, bonus), rng), ORIGIN)
 
@@ -89,7 +92,7 @@ class GPSearch:
         cache, told = state.history.cache, len(state.history.told(0))
         key = ("gp", self.over, self.combine, self.most)
         known: _Fitted | None = cache.get(key)
-        if known is not None and known.told == told and known.space is state.space:
+        if known is not None and known.told == told and known.belongs(state):
             return known
         fidelity = None
         if self.over != "joint":
@@ -101,7 +104,8 @@ class GPSearch:
         found = evidence(state, fidelity, self.most)
         if found is None:
             return None
-        fitted = _Fitted(state.space, told, fidelity, found.total, self._process(state, found))
+        process = self._process(state, found)
+        fitted = _Fitted(state.space, state.ladder, told, fidelity, found.total, process)
         cache[key] = fitted
         return fitted
 
@@ -118,12 +122,6 @@ class GPSearch:
         data = Data.of(kernel, found.rows[few], found.targets[few])
         logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
         return GP.given(kernel, logs, found.rows, found.targets)
-
-    def _running(self, state: State, fitted: "_Fitted") -> Array:
-        """The rows of running trials that the model is about: the latest, if they are many."""
-        joint = fitted.fidelity is None
-        trials = [t for t in state.history.running if joint or t.fidelity == fitted.fidelity]
-        return encoded(state, trials[-_MOST_RUNNING:], joint)
 
     def _bonus(self, state: State, results: int) -> "Bonus | None":
         if not self.beta:
@@ -180,10 +178,15 @@ class _Fitted(NamedTuple):
     """A process, and what it was made of."""
 
     space: Space
+    ladder: Ladder
     told: int
     fidelity: float | None
     results: int
     process: "GP"
+
+    def belongs(self, state: State) -> bool:
+        """Whether it is about the state's space and fidelities."""
+        return self.space is state.space and self.ladder is state.ladder
 
 
 class _Look(NamedTuple):
@@ -193,6 +196,11 @@ class _Look(NamedTuple):
     rung: int
     process: "GP"
     bonus: "Bonus | None"
+
+
+def _running(state: State, fidelity: float | None) -> list[Trial]:
+    """Running trials at one fidelity, or at all, in the order they were asked."""
+    return [t for t in state.history.running if fidelity is None or t.fidelity == fidelity]
 
 
 def prior_weight(beta: float, results: int) -> float:

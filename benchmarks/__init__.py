@@ -1,0 +1,1 @@
+"""Measurements of what things cost, each a command of its own."""

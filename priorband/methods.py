@@ -117,13 +117,13 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "asynchronous Hyperband with a Gaussian process of the highest rung with results enough",
         Optimizer(AsyncHyperband(), Staged(FromUniform(), GPSearch("rung"), _READY))),
     "mobster(joint)": (
-        "the same with one process over all rungs, as first published",
+        "MOBSTER with one Gaussian process over all rungs, as first published",
         Optimizer(AsyncHyperband(), Staged(FromUniform(), _MOBSTER, _READY))),
     "mobster+esp": (
         "MOBSTER with PriorBand's ensemble sampling before the process has results enough",
         Optimizer(AsyncHyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
     "mobster+esp(joint)": (
-        "the same with one process over all rungs, after ten full trainings",
+        "MOBSTER with ensemble sampling, after ten full trainings one process over all rungs",
         Optimizer(AsyncHyperband(), Staged(_ESP, _JOINT, _TEN), _MODE)),
     "priorband+bo": (
         "PriorBand, and after ten full trainings one Gaussian process over all rungs",

@@ -25,7 +25,7 @@ _LEAST = -1e150  # below, the square would overflow
 
 def log_h(a: Array) -> Array:
     """log(p(a) + a P(a))."""
-    a = np.maximum(a, _LEAST)
+    a = np.clip(a, _LEAST, -_LEAST)
     near = np.maximum(a, -1.0)
     plain = np.log(np.exp(-0.5 * near**2 - _LOG_ROOT) + near * ndtr(near))
     middle = np.clip(a, _SERIES_BELOW, -1.0)

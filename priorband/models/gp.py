@@ -31,6 +31,8 @@ def factor(values: Array, diagonal: Array) -> Array:
     Where rounding has left the matrix indefinite, the diagonal grows by as little as helps.
     """
     rows, jitter = len(diagonal), 0.0
+    if not np.isfinite(values.sum() + diagonal.sum()):
+        raise np.linalg.LinAlgError("The kernel's matrix has entries that are not finite.")
     while True:
         square = np.zeros((rows, rows))
         flat = square.reshape(-1)
@@ -40,7 +42,7 @@ def factor(values: Array, diagonal: Array) -> Array:
         if not failed:
             return np.asarray(lower, dtype=np.float64)
         jitter = max(FIRST_JITTER, jitter * 10.0)
-        if jitter > MOST_JITTER or not np.isfinite(values).all():
+        if jitter > MOST_JITTER:
             raise np.linalg.LinAlgError("The kernel's matrix is not positive definite.")
 
 

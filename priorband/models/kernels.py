@@ -17,8 +17,6 @@ from priorband.values import derived, frozen, settle
 
 Array = NDArray[np.float64]
 
-SQRT5 = 5.0**0.5
-
 
 class Pairs(NamedTuple):
     """All pairs of rows, i before j: squared differences of numbers, differences of choices."""
@@ -166,9 +164,11 @@ class Kernel:
 
 
 def _squared_distances(rows: Array, others: Array) -> Array:
-    """Between each of some rows and each of others; by the binomial formula, so cut at 0."""
-    middle = others.mean(axis=0) if len(others) else 0.0
-    rows, others = rows - middle, others - middle
-    squared = (rows * rows).sum(axis=1)[:, None] + (others * others).sum(axis=1)
-    squared -= 2.0 * rows @ others.T
-    return np.asarray(np.maximum(squared, 0.0), dtype=np.float64)
+    """Between each of some rows and each of others, by differences: near rows keep their digits."""
+    squared = np.zeros((len(rows), len(others)))
+    apart = np.empty_like(squared)
+    for ours, theirs in zip(rows.T, others.T, strict=True):
+        np.subtract(ours[:, None], theirs, out=apart)
+        apart *= apart
+        squared += apart
+    return squared

@@ -5,7 +5,7 @@ Every row that is compared was settled first, onto a configuration that exists.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -19,6 +19,7 @@ Settle = Callable[[Array], Array]
 
 _HOPELESS = -1e10  # stands for minus infinity where an optimiser needs a number
 _WIDTHS = (0.2, 0.05, 0.01)
+_STEPS = 20
 
 
 class Score(Protocol):
@@ -31,22 +32,37 @@ class Score(Protocol):
         """The value at a row, and its gradient by the row's numbers."""
 
 
+class Climb(NamedTuple):
+    """How a summit is looked for."""
+
+    starts: int = 3
+    """From how many of each group."""
+    reach: float = 1.0
+    """How far a number may move."""
+
+
+FREELY = Climb()
+
+
 def mutated(rows: Array, sizes: Sizes, copies: int, rng: Generator) -> Array:
     """Copies of rows, some of their columns moved a little, or to another choice; at least one."""
     made = np.repeat(rows, copies, axis=0)
     count, columns = made.shape
-    random = rng.random((3, count, columns))
+    random = rng.random((2, count, columns))
+    random[0][:, [size == 1 for size in sizes]] = np.inf  # there is no other choice
     width = np.array(_WIDTHS)[np.floor(rng.random(count) * len(_WIDTHS)).astype(int)]
     chance = np.where(rng.random(count) < 0.5, 1.0 / columns, 0.5)
-    moved = random[0] < chance[:, None]
-    moved[np.arange(count), random[0].argmin(axis=1)] = True
+    moved = random[0] <= np.maximum(chance, random[0].min(axis=1))[:, None]
+    moved &= np.isfinite(random[0])
     for column, size in enumerate(sizes):
+        old, u = made[:, column], random[1][:, column]
         if size is None:
-            shift = ndtri(np.clip(random[1][:, column], 1e-12, 1 - 1e-12)) * width
-            fresh = np.clip(made[:, column] + shift, 0.0, 1.0)
+            shift = ndtri(np.clip(u, 1e-12, 1 - 1e-12)) * width
+            fresh = np.clip(1.0 - np.abs(1.0 - np.abs(old + shift)), 0.0, 1.0)  # mirrored at ends
         else:
-            fresh = np.floor(random[1][:, column] * size)
-        made[:, column] = np.where(moved[:, column], fresh, made[:, column])
+            fresh = np.floor(u * (size - 1))
+            fresh += fresh >= old
+        made[:, column] = np.where(moved[:, column], fresh, old)
     return made
 
 
@@ -56,7 +72,7 @@ def ranked(
     sizes: Sizes,
     settle: Settle,
     rng: Generator,
-    starts: int,
+    climb: Climb = FREELY,
 ) -> Array:
     """Rows with the highest scores that were found, best first, each once.
 
@@ -65,9 +81,9 @@ def ranked(
     settled = [settle(group) for group in groups if len(group)]
     values = [score(group) for group in settled]
     climbed = [
-        _climbed(score, group[place], sizes)
+        _climbed(score, group[place], sizes, climb.reach)
         for group, value in zip(settled, values, strict=True)
-        for place in np.argsort(-value, kind="stable")[:starts]
+        for place in np.argsort(-value, kind="stable")[: climb.starts]
     ]
     tops = settle(np.array(climbed))
     around = [tops, *(_neighbours(row, sizes) for row in tops)]
@@ -77,7 +93,7 @@ def ranked(
     near = np.concatenate(around)
     near_values = np.concatenate((tops_values, score(near[len(tops) :])))
     summit = near[near_values.argmax()]
-    again = settle(_climbed(score, summit, sizes)[None])
+    again = settle(_climbed(score, summit, sizes, climb.reach)[None])
     rows = np.concatenate((again, near, *settled))
     found = np.concatenate((score(again), near_values, *values))
     _, firsts = np.unique(rows, axis=0, return_index=True)
@@ -97,8 +113,8 @@ def _neighbours(row: Array, sizes: Sizes) -> Array:
     return np.array(made).reshape(len(made), len(row))
 
 
-def _climbed(score: Score, row: Array, sizes: Sizes, steps: int = 20) -> Array:
-    """A row whose numbers were moved uphill."""
+def _climbed(score: Score, row: Array, sizes: Sizes, reach: float) -> Array:
+    """A row whose numbers were moved uphill, each by no more than the reach."""
     numbers = [i for i, size in enumerate(sizes) if size is None]
     if not numbers:
         return row
@@ -111,13 +127,15 @@ def _climbed(score: Score, row: Array, sizes: Sizes, steps: int = 20) -> Array:
             return -_HOPELESS, np.zeros_like(gradient)
         return -value, -gradient
 
+    start = row[numbers]
+    low, high = np.maximum(start - reach, 0.0), np.minimum(start + reach, 1.0)
     found = minimize(
-        *(loss, row[numbers]),
+        *(loss, start),
         jac=True,
-        bounds=[(0.0, 1.0)] * len(numbers),
+        bounds=np.stack((low, high), axis=1),
         method="L-BFGS-B",
-        options={"maxiter": steps, "ftol": 1e-7},
+        options={"maxiter": _STEPS, "ftol": 1e-7},
     )
     climbed = row.copy()
-    climbed[numbers] = np.clip(found.x, 0.0, 1.0)
+    climbed[numbers] = found.x
     return climbed

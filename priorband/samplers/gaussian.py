@@ -30,7 +30,9 @@ STEP = 2.0**-20
 """Positions are multiples of this, so that last bits of a processor's do not make another trial."""
 _LOOKED_AT = 256
 _SHORTLIST = 10
-_STARTS = 3
+_NEARBY = 0.05
+"""A process knows least about corners: a free climb for the promise at the highest fidelity, where
+there are few results, ends in one, far from what the shortlist was made for."""
 _TOPS = 10
 _MOST_RUNNING = 100
 _MOST_FITTED = 150
@@ -131,17 +133,18 @@ class GPSearch:
 
     def _found(self, look: "_Look", rng: Generator) -> Config:
         from priorband.models.acquisition import Improvement
-        from priorband.models.search import ranked
+        from priorband.models.search import FREELY, Climb, ranked
 
         space, process = look.state.space, look.process
         level, best = self._level(look)
         score = Improvement(process, best, level, look.bonus)
         groups = self._candidates(look, rng)
-        starts = _STARTS
+        climb = FREELY
         if self.over == "joint" and self.two_step:
-            groups, starts = [_shortlist(look.state, score, np.concatenate(groups))], 1
+            groups = [_shortlist(look.state, score, np.concatenate(groups))]
             score = Improvement(process, float(process.targets.min()), (1.0,))
-        rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, starts)
+            climb = Climb(starts=1, reach=_NEARBY)
+        rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, climb)
         return space.config(_new(look.state, rows, 1)[0].tolist())
 
     def _level(self, look: "_Look") -> tuple[tuple[float, ...], float]:

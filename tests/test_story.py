@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from priorband.experiments.story import main, regrets
+from priorband.experiments.story import BLIND, main, regrets
 
 SEEDS = range(40)
 
@@ -44,3 +44,27 @@ def test_the_command_prints_every_cell(capsys: pytest.CaptureFixture[str]) -> No
     out = capsys.readouterr().out
     assert out.count("priorband") == 2 * 2 * 3
     assert out.count("Hartmann") == 4
+
+
+def test_the_command_takes_other_methods_and_knows_which_ignore_the_prior(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["--seeds", "2", "--processes", "1", "--methods", "random", "random+prior"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if "random" in line]
+    figures = [tuple(line.split()[-6:]) for line in lines]
+    blind = [each for line, each in zip(lines, figures, strict=True) if "+prior" not in line]
+    assert len(lines) == 4 * 3 * 2
+    assert blind[0] == blind[1] == blind[2]
+    assert len(set(figures) - set(blind)) == 6  # random search knows no correlation either
+
+
+def test_methods_that_ignore_the_prior_make_the_same_trials_under_any() -> None:
+    """Only those that are cheap to run here; `bo` has a test of its own."""
+    for method in BLIND - {"bo", "mobster", "mobster(joint)"}:
+        assert regrets(3, "good", "good", method, 1) == regrets(3, "good", "bad", method, 1)
+
+
+def test_an_unknown_method_is_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--methods", "priorbands"])
+    assert "Did you mean 'priorband'?" in capsys.readouterr().err

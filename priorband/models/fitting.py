@@ -1,7 +1,8 @@
 """The parameters of a Gaussian process that explain its data best: maximum marginal likelihood.
 
 A few starts are compared by their likelihood, the best of them climbed from (L-BFGS-B, analytic
-gradients). Targets are taken as standardised, so that the bounds mean something.
+gradients), and the highest climb after some steps goes on to the end. Targets are taken as
+standardised, so that the bounds mean something.
 """
 
 import numpy as np
@@ -10,11 +11,17 @@ from scipy.optimize import minimize
 from priorband.models.gp import Data, likelihood
 from priorband.models.kernels import Array, Kernel
 
-SCALES = (0.02, 30.0)
-"""Length scales in units of the box: below it nothing could be learned, above it is flat."""
+SCALES = (0.1, 30.0)
+"""Length scales in units of the box: with few full trainings nothing shorter can be learned, and a
+process that believes in it looks for the best in the corners. Above, the function is flat."""
+GRADED_SCALES = (0.02, 30.0)
+"""The same where results of all fidelities are taken together, and are many."""
 WEIGHTS = (1e-3, 10.0)
 AMPLITUDES = (1e-3, 100.0)
 NOISE = (1e-6, 1.0)
+
+RACE = 10
+"""After so many steps, only the climb that is highest goes on."""
 
 _STARTS = (
     # length scale by the root of the dimensions, Hamming weight, noise
@@ -29,7 +36,8 @@ _STARTS = (
 
 def bounds(kernel: Kernel) -> Array:
     """The least and the greatest log of each parameter."""
-    kinds = {"l": SCALES, "t": WEIGHTS, "a": AMPLITUDES, "b": AMPLITUDES, "v": NOISE, "w": NOISE}
+    scales = GRADED_SCALES if kernel.graded else SCALES
+    kinds = {"l": scales, "t": WEIGHTS, "a": AMPLITUDES, "b": AMPLITUDES, "v": NOISE, "w": NOISE}
     return np.log([kinds[name[0]] for name in kernel.names])
 
 
@@ -53,19 +61,22 @@ def fit(data: Data, restarts: int = 2, steps: int = 50, tolerance: float = 1e-9)
         value, gradient = likelihood(data, logs)
         return -value, -gradient
 
-    begun = sorted((loss(logs)[0], place) for place, logs in enumerate(starts(data.kernel)))
-    best, place = begun[0]
-    logs = starts(data.kernel)[place]
-    if np.ptp(data.targets) == 0.0:
-        return np.asarray(logs, dtype=np.float64)  # nothing to explain
-    for _, place in begun[:restarts]:
+    def climbed(start: Array, most: int) -> tuple[float, Array]:
         found = minimize(
-            *(loss, starts(data.kernel)[place]),
+            *(loss, start),
             jac=True,
             bounds=bounds(data.kernel),
             method="L-BFGS-B",
-            options={"maxiter": steps, "ftol": tolerance},
+            options={"maxiter": most, "ftol": tolerance},
         )
-        if found.fun < best:
-            best, logs = float(found.fun), found.x
-    return np.asarray(logs, dtype=np.float64)
+        return float(found.fun), np.asarray(found.x, dtype=np.float64)
+
+    begun = sorted((loss(logs)[0], logs.tolist()) for logs in starts(data.kernel))
+    first = np.array(begun[0][1])
+    if np.ptp(data.targets) == 0.0:
+        return first  # nothing to explain
+    tried = [climbed(np.array(logs), RACE) for _, logs in begun[:restarts]]
+    best, logs = min(tried, key=lambda found: found[0])
+    return min(
+        (begun[0][0], first), (best, logs), climbed(logs, steps), key=lambda found: found[0]
+    )[1]

@@ -35,7 +35,7 @@ class Score(Protocol):
 class Climb(NamedTuple):
     """How a summit is looked for."""
 
-    starts: int = 3
+    starts: int = 1
     """From how many of each group."""
     reach: float = 1.0
     """How far a number may move."""
@@ -76,7 +76,7 @@ def ranked(
 ) -> Array:
     """Rows with the highest scores that were found, best first, each once.
 
-    Climbs from the best few of each group of candidates, so that one hill does not take all.
+    Climbs from the best of each group of candidates, so that one hill does not take all.
     """
     settled = [settle(group) for group in groups if len(group)]
     values = [score(group) for group in settled]

@@ -143,7 +143,7 @@ class GPSearch:
         if self.over == "joint" and self.two_step:
             groups = [_shortlist(look.state, score, np.concatenate(groups))]
             score = Improvement(process, float(process.targets.min()), (1.0,))
-            climb = Climb(starts=1, reach=_NEARBY)
+            climb = Climb(reach=_NEARBY)
         rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, climb)
         return space.config(_new(look.state, rows, 1)[0].tolist())
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from priorband.models.fitting import bounds, fit, starts
+from priorband.models.fitting import RACE, bounds, fit, starts
 from priorband.models.gp import GP, Data, factor, likelihood
 from priorband.models.kernels import Array, Kernel
 from priorband.models.threads import one_thread
@@ -38,7 +38,7 @@ def drawn(kernel: Kernel, logs: Array, n: int, seed: int) -> tuple[Data, Array]:
     return Data.of(kernel, rows, (targets - targets.mean()) / scale), true
 
 
-def climbed(data: Data, logs: Array) -> float:
+def climbed(data: Data, logs: Array, steps: int = 15_000) -> float:
     """The likelihood that scipy's optimiser reaches from some parameters."""
     return -float(
         minimize(
@@ -47,6 +47,7 @@ def climbed(data: Data, logs: Array) -> float:
             jac=True,
             bounds=bounds(data.kernel),
             method="L-BFGS-B",
+            options={"maxiter": steps},
         ).fun
     )
 
@@ -127,20 +128,21 @@ def test_a_climb_gains_on_every_start_and_more_climbs_lose_nothing() -> None:
     reached = likelihood(data, fit(data))[0]
     assert reached > max(at_starts)
     assert likelihood(data, fit(data, restarts=6, steps=200))[0] >= reached
-    assert likelihood(data, fit(data, restarts=0))[0] == max(at_starts)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 6])
-def test_it_climbs_from_the_starts_that_explain_most(seed: int) -> None:
-    """Noise in many dimensions: each start leads to another hill."""
-    kernel, rng = Kernel((None,) * 8), np.random.default_rng(seed)
-    data = Data.of(kernel, rng.random((10, 8)), stats.zscore(rng.standard_normal(10)))
+def test_of_the_starts_that_explain_most_the_highest_climb_goes_on(seed: int) -> None:
+    """Noise in many dimensions: starts lead to different hills."""
+    kernel, rng = Kernel((None,) * 8 + (3, 2), graded=False), np.random.default_rng(seed)
+    rows = mixed_rows(14, kernel.sizes, seed)
+    data = Data.of(kernel, rows, stats.zscore(rng.standard_normal(14)))
     begun = sorted(starts(kernel), key=lambda logs: -likelihood(data, logs)[0])
-    tops = [climbed(data, logs) for logs in begun[:3]]
-    assert np.ptp(tops) > 0.1
-    for restarts in (1, 2, 3):
+    early = [climbed(data, logs, steps=RACE) for logs in begun]
+    for restarts in (1, 2, 3, 6):
         found = likelihood(data, fit(data, restarts, steps=500))[0]
-        assert found == pytest.approx(max(tops[:restarts]), abs=0.02)
+        winner = begun[int(np.argmax(early[:restarts]))]
+        assert found >= max(early[:restarts])
+        assert found >= climbed(data, winner) - 0.05
 
 
 def test_an_input_that_does_not_matter_gets_a_longer_scale() -> None:

@@ -88,7 +88,8 @@ def test_imported_results_are_never_promoted_and_leave_the_plan_alone(method: st
             tuned.tell(trials[-1], (step * 37 + 11) % 101)
         assert all(t.parent is None or t.parent >= imports for t in trials)
         plans.append([(t.slot, t.fidelity, t.parent is None) for t in trials])
-    assert plans[0] == plans[1] or "async" in method  # its brackets are drawn by trial number
+    drawn = "async" in method or "mobster" in method  # their brackets are drawn by trial number
+    assert drawn or plans[0] == plans[1]
 
 
 @pytest.mark.parametrize("curve", [[1, 3, 9, 27], [27, 9, 3, 1], [9, 27, 5, 2], [27, 27, 27]])

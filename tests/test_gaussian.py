@@ -302,6 +302,14 @@ def test_the_prior_pulls_while_results_are_few_and_lets_go_when_they_are_many() 
     assert found[1] == pytest.approx(0.3, abs=0.1)
 
 
+def test_the_prior_pulls_in_the_joint_model_too_in_both_of_its_steps() -> None:
+    space = Space({"x0": Float(0, 1, prior=0.9, confidence="high")})
+    results = [({"x0": x}, z, (x - 0.3) ** 2) for z in (27.0, 81.0) for x in (0.0, 0.2, 0.6)]
+    found = [drawn(GPSearch("joint", beta), told(space, results), 2)["x0"] for beta in (0, 200)]
+    assert found[0] < 0.5
+    assert found[1] == pytest.approx(0.9, abs=0.02)  # the climb for the promise does not leave it
+
+
 def test_running_trials_and_failures_count_as_results_for_the_weight(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

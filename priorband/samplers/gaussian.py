@@ -27,7 +27,7 @@ Combine = Literal["sum", "product"]
 
 ORIGIN = "model"
 STEP = 2.0**-20
-"""Positions are multiples of this, so that last bits of a processor's do not make another trial."""
+"""Positions are multiples of this, so that last bits of arithmetic seldom make another trial."""
 _LOOKED_AT = 256
 _SHORTLIST = 10
 _NEARBY = 0.05
@@ -142,7 +142,7 @@ class GPSearch:
         climb = FREELY
         if self.over == "joint" and self.two_step:
             groups = [_shortlist(look.state, score, np.concatenate(groups))]
-            score = Improvement(process, float(process.targets.min()), (1.0,))
+            score = Improvement(process, float(process.targets.min()), (1.0,), look.bonus)
             climb = Climb(reach=_NEARBY)
         rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, climb)
         return space.config(_new(look.state, rows, 1)[0].tolist())

@@ -51,8 +51,10 @@ def solve(lower: Array, right: Array) -> Array:
     return np.asarray(lapack.dpotrs(lower, right, lower=1)[0], dtype=np.float64)
 
 
-def _best_mean(lower: Array, targets: Array) -> tuple[float, Array]:
-    """The mean that maximises the likelihood, and the solved residuals."""
+def _residuals(lower: Array, targets: Array, mean: float | None) -> tuple[float, Array]:
+    """The mean, or that which maximises the likelihood where none is given; solved residuals."""
+    if mean is not None:
+        return mean, solve(lower, targets - mean)
     solved = solve(lower, np.stack((targets, np.ones_like(targets)), axis=1))
     mean = float(solved[:, 0].sum() / solved[:, 1].sum())
     return mean, solved[:, 0] - mean * solved[:, 1]
@@ -82,10 +84,7 @@ def likelihood(data: Data, logs: Array, mean: float | None = None) -> tuple[floa
     noise = np.exp(data.grades @ logs[first_noise:])
     gram = kernel.gram(logs, data.pairs)
     lower = factor(gram.values, kernel.diagonal(logs) + noise)
-    if mean is None:
-        mean, solved = _best_mean(lower, targets)
-    else:
-        solved = solve(lower, targets - mean)
+    mean, solved = _residuals(lower, targets, mean)
     fit = float((targets - mean) @ solved)
     log_root = float(np.log(np.diagonal(lower)).sum())
     value = -0.5 * (fit + rows * np.log(2.0 * np.pi)) - log_root
@@ -128,10 +127,7 @@ class GP:
         """A process with known parameters, conditioned on data."""
         values = kernel.gram(logs, kernel.pairs(rows)).values
         lower = factor(values, kernel.diagonal(logs) + kernel.noise(logs, rows))
-        if mean is None:
-            mean, solved = _best_mean(lower, targets)
-        else:
-            solved = solve(lower, targets - mean)
+        mean, solved = _residuals(lower, targets, mean)
         return GP(kernel, logs, rows, targets, mean, lower, solved)
 
     def believing(self, rows: Array) -> "GP":

@@ -5,7 +5,7 @@ Every row that is compared was settled first, onto a configuration that exists.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
@@ -30,18 +30,6 @@ class Score(Protocol):
 
     def slope(self, row: Array) -> tuple[float, Array]:
         """The value at a row, and its gradient by the row's numbers."""
-
-
-class Climb(NamedTuple):
-    """How a summit is looked for."""
-
-    starts: int = 1
-    """From how many of each group."""
-    reach: float = 1.0
-    """How far a number may move."""
-
-
-FREELY = Climb()
 
 
 def mutated(rows: Array, sizes: Sizes, copies: int, rng: Generator) -> Array:
@@ -72,18 +60,18 @@ def ranked(
     sizes: Sizes,
     settle: Settle,
     rng: Generator,
-    climb: Climb = FREELY,
+    reach: float = 1.0,
 ) -> Array:
     """Rows with the highest scores that were found, best first, each once.
 
-    Climbs from the best of each group of candidates, so that one hill does not take all.
+    Climbs from the best of each group of candidates, so that one hill does not take all, and then
+    from the best of those and of what lies around; no climb moves a number further than the reach.
     """
     settled = [settle(group) for group in groups if len(group)]
     values = [score(group) for group in settled]
     climbed = [
-        _climbed(score, group[place], sizes, climb.reach)
+        _climbed(score, group[value.argmax()], sizes, reach)
         for group, value in zip(settled, values, strict=True)
-        for place in np.argsort(-value, kind="stable")[: climb.starts]
     ]
     tops = settle(np.array(climbed))
     around = [tops, *(_neighbours(row, sizes) for row in tops)]
@@ -93,7 +81,7 @@ def ranked(
     near = np.concatenate(around)
     near_values = np.concatenate((tops_values, score(near[len(tops) :])))
     summit = near[near_values.argmax()]
-    again = settle(_climbed(score, summit, sizes, climb.reach)[None])
+    again = settle(_climbed(score, summit, sizes, reach)[None])
     rows = np.concatenate((again, near, *settled))
     found = np.concatenate((score(again), near_values, *values))
     _, firsts = np.unique(rows, axis=0, return_index=True)

@@ -9,6 +9,9 @@ from priorband.state import State
 from priorband.streams import Generator
 from priorband.values import frozen
 
+MODEL = "model"
+"""The origin of what a model proposed, whichever it is."""
+
 
 class Chances(Protocol):
     """The probabilities with which a mixture chose, and whatever else explains them."""

@@ -7,7 +7,7 @@ import numpy as np
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.numeric import real, whole
-from priorband.samplers.base import Draw
+from priorband.samplers.base import MODEL, Draw
 from priorband.samplers.evidence import Evidence, bounded, encoded, evidence, unit_fidelity
 from priorband.samplers.simple import FromUniform
 from priorband.space.config import Config
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Over = Literal["full", "rung", "joint"]
 Combine = Literal["sum", "product"]
 
-ORIGIN = "model"
 STEP = 2.0**-20
 """Positions are multiples of this, so that last bits of arithmetic seldom make another trial."""
 _LOOKED_AT = 256
@@ -87,7 +86,7 @@ class GPSearch:
             latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
             process = fitted.process.believing(latest)
             bonus = self._bonus(state, fitted.results + len(running))
-            return Draw(self._found(_Look(state, rung, process, bonus), rng), ORIGIN)
+            return Draw(self._found(_Look(state, rung, process, bonus), rng), MODEL)
 
     def _fitted(self, state: State) -> "_Fitted | None":
         """The process of what has been told; kept until more is."""
@@ -133,18 +132,18 @@ class GPSearch:
 
     def _found(self, look: "_Look", rng: Generator) -> Config:
         from priorband.models.acquisition import Improvement
-        from priorband.models.search import FREELY, Climb, ranked
+        from priorband.models.search import ranked
 
         space, process = look.state.space, look.process
         level, best = self._level(look)
         score = Improvement(process, best, level, look.bonus)
         groups = self._candidates(look, rng)
-        climb = FREELY
+        reach = 1.0
         if self.over == "joint" and self.two_step:
             groups = [_shortlist(look.state, score, np.concatenate(groups))]
             score = Improvement(process, float(process.targets.min()), (1.0,), look.bonus)
-            climb = Climb(reach=_NEARBY)
-        rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, climb)
+            reach = _NEARBY
+        rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, reach)
         return space.config(_new(look.state, rows, 1)[0].tolist())
 
     def _level(self, look: "_Look") -> tuple[tuple[float, ...], float]:

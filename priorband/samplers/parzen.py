@@ -7,15 +7,13 @@ import numpy as np
 
 from priorband.errors import MethodError
 from priorband.numeric import real, whole
-from priorband.samplers.base import Draw
+from priorband.samplers.base import MODEL, Draw
 from priorband.samplers.simple import FromUniform
 from priorband.space.densities import Array
 from priorband.state import State
 from priorband.streams import Generator
 from priorband.trial import Observation
 from priorband.values import frozen
-
-ORIGIN = "model"
 
 
 @final
@@ -61,7 +59,7 @@ class TPE:
         order = np.argsort(bad.logpdf(rows) - good.logpdf(rows), kind="stable")
         configs = (state.space.config(row) for row in rows[order].tolist())
         fresh = next((config for config in configs if not state.history.seen(config)), None)
-        return Draw(fresh or state.space.config(rows[order[0]].tolist()), ORIGIN)
+        return Draw(fresh or state.space.config(rows[order[0]].tolist()), MODEL)
 
 
 def groups(state: State, rung: int, share: float) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from priorband.models.kernels import Array
-from priorband.models.search import Climb, Sizes, mutated, ranked
+from priorband.models.search import Sizes, mutated, ranked
 from priorband.models.threads import one_thread
 
 from .test_kernels import mixed_rows
@@ -85,7 +85,7 @@ def test_the_summit_of_numbers_and_choices_is_found(
     rng, groups = np.random.default_rng(seed), [mixed_rows(n, MIXED, seed + n) for n in (40, 20)]
     score = Hill(MIXED, bowls)
     kept = [group.copy() for group in groups]
-    rows = ranked(score, groups, MIXED, settle, rng, Climb(3))
+    rows = ranked(score, groups, MIXED, settle, rng)
     summit = settle(np.array([SUMMIT]))
     assert rows[0] == pytest.approx(summit[0], abs=2e-3 if settle is as_they_are else 1e-12)
     assert bowls(rows[:1])[0] == pytest.approx(bowls(summit)[0], abs=1e-5)
@@ -102,7 +102,7 @@ def test_the_summit_of_numbers_and_choices_is_found(
 def test_equal_generators_give_equal_rows() -> None:
     groups = [mixed_rows(30, MIXED, 1)]
     found = [
-        ranked(Hill(MIXED, bowls), groups, MIXED, on_a_grid, np.random.default_rng(seed), Climb(2))
+        ranked(Hill(MIXED, bowls), groups, MIXED, on_a_grid, np.random.default_rng(seed))
         for seed in (5, 5, 6)
     ]
     assert found[0].tolist() == found[1].tolist() != found[2].tolist()
@@ -114,7 +114,7 @@ def test_with_choices_alone_all_combinations_are_ranked() -> None:
     table = np.random.default_rng(0).standard_normal((3, 1, 2, 4))
     score = Hill(sizes, lambda rows: table[tuple(rows.astype(int).T)])
     shuffled = np.random.default_rng(1).permutation(every)
-    rows = ranked(score, [shuffled], sizes, as_they_are, np.random.default_rng(2), Climb(1))
+    rows = ranked(score, [shuffled], sizes, as_they_are, np.random.default_rng(2))
     assert rows.tolist() == every[np.argsort(-score(every))].tolist()
     assert score.slopes == 0
 
@@ -124,7 +124,7 @@ def test_a_better_choice_that_is_no_candidate_is_found(best: int) -> None:
     sizes: Sizes = (None, 1000)
     score = Hill(sizes, lambda rows: (rows[:, 1] == best) - (rows[:, 0] - 0.4) ** 2)
     candidates = np.array([[0.1, 3.0], [0.7, 200.0]])
-    rows = ranked(score, [candidates], sizes, as_they_are, np.random.default_rng(0), Climb(1))
+    rows = ranked(score, [candidates], sizes, as_they_are, np.random.default_rng(0))
     assert rows[0] == pytest.approx([0.4, best], abs=1e-3)
 
 
@@ -138,7 +138,7 @@ def test_a_choice_with_another_summit_is_climbed_again() -> None:
 
     rows = ranked(
         *(Hill(sizes, function), [np.array([[0.2, 0.0]])], sizes, as_they_are),
-        *(np.random.default_rng(0), Climb(1)),
+        np.random.default_rng(0),
     )
     assert rows[0] == pytest.approx([0.8, 1.0], abs=1e-3)
 
@@ -151,7 +151,7 @@ def test_the_highest_of_many_hills_in_one_dimension(seed: int) -> None:
 
     fine = np.linspace(0, 1, 100_001)[:, None]
     score, rng = Hill((None,), waves), np.random.default_rng(seed)
-    rows = ranked(score, [mixed_rows(30, (None,), seed)], (None,), as_they_are, rng, Climb(3))
+    rows = ranked(score, [mixed_rows(30, (None,), seed)], (None,), as_they_are, rng)
     assert waves(rows[:1])[0] == pytest.approx(waves(fine).max(), abs=1e-6)
     assert rows[0] == pytest.approx(fine[waves(fine).argmax()], abs=1e-3)
 
@@ -168,25 +168,24 @@ def test_each_group_has_its_own_climbs() -> None:
     assert hills(lonely)[0] < hills(many).min()
     for groups in ([many, lonely], [lonely, many[:0], many]):
         rng, score = np.random.default_rng(0), Hill((None,), hills)
-        rows = ranked(score, groups, (None,), as_they_are, rng, Climb(2))
+        rows = ranked(score, groups, (None,), as_they_are, rng)
         assert rows[0] == pytest.approx([0.8], abs=1e-3)
 
 
-@pytest.mark.parametrize(("starts", "climbs"), [(1, 2), (2, 3), (9, 3)])
-def test_where_slopes_say_nothing_rows_around_the_best_are_tried(starts: int, climbs: int) -> None:
+def test_where_slopes_say_nothing_rows_around_the_best_are_tried() -> None:
     score = Hill((None,), lambda rows: -np.abs(rows[:, 0] - 0.5), known=False)
     groups = [np.array([[0.95]]), np.array([[0.0], [0.45]])]
-    rows = ranked(score, groups, (None,), as_they_are, np.random.default_rng(0), Climb(starts))
+    rows = ranked(score, groups, (None,), as_they_are, np.random.default_rng(0))
     assert rows[0] == pytest.approx([0.5], abs=0.02)
     assert len(rows) == 3 + 64 and (np.abs(rows - 0.45) < 0.1).sum() > 40
-    assert score.slopes == climbs + 1  # from the best few of each group, then from the best
+    assert score.slopes == 2 + 1  # from the best of each group, then from the best of all
 
 
 def test_other_choices_are_tried_around_every_summit() -> None:
     sizes: Sizes = (1000, 1000)
     score = Hill(sizes, lambda rows: (rows == [5, 7]).all(axis=1) + 0.1 * (rows == 0).all(axis=1))
     groups = [np.array([[0.0, 0.0]]), np.array([[5.0, 0.0]])]
-    rows = ranked(score, groups, sizes, as_they_are, np.random.default_rng(0), Climb(1))
+    rows = ranked(score, groups, sizes, as_they_are, np.random.default_rng(0))
     assert rows[:2].tolist() == [[5.0, 7.0], [0.0, 0.0]]
 
 
@@ -195,7 +194,7 @@ def test_a_climb_that_steps_off_a_cliff_comes_back() -> None:
         return np.where(rows[:, 0] > 0.7, -np.inf, -100 * (rows[:, 0] - 0.6) ** 2)
 
     score, rng = Hill((None,), cliff), np.random.default_rng(0)
-    rows = ranked(score, [np.array([[0.3]])], (None,), as_they_are, rng, Climb(1))
+    rows = ranked(score, [np.array([[0.3]])], (None,), as_they_are, rng)
     assert rows[0] == pytest.approx([0.6], abs=1e-6)
 
 
@@ -207,7 +206,7 @@ def test_hopeless_rows_do_no_harm() -> None:
     candidates = np.linspace(0, 1, 21)[:, None]
     for group in (candidates, candidates[8:12], candidates[::-1]):
         rng, score = np.random.default_rng(0), Hill((None,), half)
-        rows = ranked(score, [group], (None,), as_they_are, rng, Climb(3))
+        rows = ranked(score, [group], (None,), as_they_are, rng)
         assert rows[0] == pytest.approx([0.6], abs=1e-3)
         assert inside(rows, (None,)) and (np.sort(-half(rows)) == -half(rows)).all()
 
@@ -216,14 +215,14 @@ def test_where_all_is_hopeless_rows_come_all_the_same() -> None:
     sizes: Sizes = (None, 3)
     score = Hill(sizes, lambda rows: np.full(len(rows), -np.inf))
     group = mixed_rows(5, sizes, 0)
-    rows = ranked(score, [group], sizes, on_a_grid, np.random.default_rng(0), Climb(2))
+    rows = ranked(score, [group], sizes, on_a_grid, np.random.default_rng(0))
     assert len(rows) >= 5 and inside(rows, sizes)
     assert len(np.unique(rows, axis=0)) == len(rows)
 
 
 def test_a_single_row_of_a_single_choice_is_all_there_is() -> None:
     score = Hill((1,), lambda rows: rows[:, 0])
-    rows = ranked(score, [np.zeros((4, 1))], (1,), as_they_are, np.random.default_rng(0), Climb(3))
+    rows = ranked(score, [np.zeros((4, 1))], (1,), as_they_are, np.random.default_rng(0))
     assert rows.tolist() == [[0.0]]
 
 
@@ -296,7 +295,7 @@ def test_a_climb_goes_no_further_than_its_reach() -> None:
 
     for reach, least, most in ((0.1, 0.2, 0.9), (1.0, 1.0, 1.0)):
         score, rng = Hill((None,), slope), np.random.default_rng(0)
-        rows = ranked(score, [np.zeros((1, 1))], (None,), as_they_are, rng, Climb(1, reach))
+        rows = ranked(score, [np.zeros((1, 1))], (None,), as_they_are, rng, reach)
         assert least <= rows[0, 0] <= most
 
 
@@ -328,15 +327,15 @@ def searches(draw: st.DrawFn) -> tuple[Array, Sizes]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(searches(), st.integers(0, 2**32), st.integers(1, 4))
+@given(searches(), st.integers(0, 2**32))
 def test_whatever_the_candidates_rows_are_ranked_settled_and_once(
-    search: tuple[Array, Sizes], seed: int, starts: int
+    search: tuple[Array, Sizes], seed: int
 ) -> None:
     rows, sizes = search
     assert inside(mutated(rows, sizes, 5, np.random.default_rng(seed)), sizes)
     weights = np.random.default_rng(seed).standard_normal(len(sizes))
     score = Hill(sizes, lambda rows: np.asarray(np.cos(3 * rows) @ weights, dtype=np.float64))
-    found = ranked(score, [rows], sizes, on_a_grid, np.random.default_rng(seed), Climb(starts))
+    found = ranked(score, [rows], sizes, on_a_grid, np.random.default_rng(seed))
     assert inside(found, sizes) and (found == on_a_grid(found)).all()
     assert len(np.unique(found, axis=0)) == len(found)
     values = score(found)

@@ -13,7 +13,8 @@
     ├── HaltedError       (RuntimeError)  an objective that fails in the same way from the start
     ├── RankError         (RuntimeError)  ranks of a job that cannot go on training together
     ├── StorageError      (OSError)       storage that is busy, full or out of reach for now
-    └── ExtraError        (ImportError)   an optional package that is not installed
+    ├── ExtraError        (ImportError)   an optional package that is not installed
+    └── DataError         (ValueError)    a benchmark's data that is missing, or is not what it says
 
     SingleRungWarning     (UserWarning)   a fidelity range too narrow for more than one rung
 
@@ -78,6 +79,10 @@ class StorageError(PriorbandError, OSError):
 
 class ExtraError(PriorbandError, ImportError):
     """An optional package that is not installed."""
+
+
+class DataError(PriorbandError, ValueError):
+    """A benchmark's data that is missing, or is not what it says."""
 
 
 class SingleRungWarning(UserWarning):

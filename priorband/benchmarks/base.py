@@ -1,11 +1,17 @@
 """What a benchmark is: a space, a fidelity, and a loss for any configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from priorband.fidelity import Fidelity
 from priorband.space.config import Config
 from priorband.space.space import Space
+
+Array = NDArray[np.float64]
+Configs = Sequence[Mapping[str, Any]]
 
 
 class Benchmark(Protocol):
@@ -24,4 +30,7 @@ class Benchmark(Protocol):
         """The best configuration and its loss at full fidelity, where known."""
 
     def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The loss of a configuration at a fidelity."""
+        """The loss of a configuration at a fidelity; not finite where the training failed."""
+
+    def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
+        """The losses of many configurations at one fidelity, in one go."""

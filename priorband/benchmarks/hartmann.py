@@ -15,12 +15,12 @@ from typing import Any, final
 
 import numpy as np
 
+from priorband.benchmarks.base import Array, Configs
 from priorband.errors import SpaceError, suggestion
 from priorband.fidelity import Fidelity
 from priorband.numeric import whole
 from priorband.space import normal
 from priorband.space.config import Config
-from priorband.space.densities import Array
 from priorband.space.parameters import Float
 from priorband.space.space import Space
 from priorband.values import frozen
@@ -123,6 +123,10 @@ class Hartmann:
         _, noise = CORRELATIONS[self.correlation]
         hidden = noise * (1.0 - _zhat(fidelity))
         return self.exact(config, fidelity) + hidden * self._half_normal(config, fidelity)
+
+    def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
+        """The losses of many configurations, noise included."""
+        return np.array([self.evaluate(config, fidelity) for config in configs])
 
     def exact(self, config: Mapping[str, Any], fidelity: float) -> float:
         """The loss without noise."""

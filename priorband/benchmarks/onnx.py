@@ -1,0 +1,47 @@
+"""Surrogate models in ONNX files, evaluated on one thread."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorband.errors import DataError, ExtraError
+
+
+class Network:
+    """A model in a file: arrays by name in, one array out. It is loaded when first asked."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._session: Any = None
+
+    def __repr__(self) -> str:
+        return f"Network({self.path.name!r})"
+
+    def __reduce__(self) -> tuple[type["Network"], tuple[Path]]:
+        return Network, (self.path,)
+
+    def run(self, **inputs: NDArray[Any]) -> NDArray[np.float32]:
+        """The model's only output."""
+        if self._session is None:
+            self._session = _session(self.path)
+        made: NDArray[np.float32] = self._session.run(None, inputs)[0]
+        return made
+
+
+def _session(path: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise ExtraError(
+            f"The surrogate {path.name} needs the package onnxruntime, which is not installed. "
+            "Install it with: pip install 'priorband[surrogates]'"
+        ) from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # more make small batches slower
+    options.inter_op_num_threads = 1
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise DataError(f"The file {path} is no ONNX model that can be read: {error}.") from None

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 import priorband as pb
@@ -57,6 +58,11 @@ class Bowl:
         loss: float = math.log10(config["lr"] / 1e-3) ** 2 + (config["x"] - 5) ** 2 / 25
         self.asked.append((loss, fidelity))
         return loss
+
+    def evaluate_many(
+        self, configs: Sequence[Mapping[str, Any]], fidelity: float
+    ) -> NDArray[np.float64]:
+        return np.array([self.evaluate(config, fidelity) for config in configs])
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import numpy as np
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.hartmann import Hartmann
+from priorband.benchmarks.published import published_shift
 from priorband.errors import SpaceError, suggestion
 from priorband.numeric import whole
 from priorband.space import normal
@@ -45,9 +46,12 @@ def benchmark_prior(
 
 def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False) -> Config:
     """The configuration that a prior of this quality believes best."""
-    for name in ("space", "fidelity", "evaluate"):
+    for name in ("space", "fidelity", "optimum", "evaluate_many"):
         if not hasattr(benchmark, name):
-            raise SpaceError(f"A benchmark has space, fidelity and evaluate, got {benchmark!r}.")
+            raise SpaceError(
+                "A benchmark has space, fidelity, optimum, evaluate and evaluate_many, got "
+                f"{benchmark!r} without {name}."
+            )
     if not whole(seed):
         raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
     if quality not in QUALITIES:
@@ -62,13 +66,14 @@ def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool
 
 
 def searched_centre(benchmark: Benchmark, quality: str, seed: int = GENERATION_SEED) -> Config:
-    """The best or worst of so many uniform draws, at full fidelity."""
+    """The best or worst of so many uniform draws, at full fidelity; failures are passed over."""
     rows = benchmark.space.uniform(_DRAWS[quality], np.random.default_rng(seed))
-    losses = [
-        benchmark.evaluate(benchmark.space.decode(row), benchmark.fidelity.high) for row in rows
-    ]
-    found = np.argmax(losses) if quality == "bad" else np.argmin(losses)
-    return benchmark.space.decode(rows[found])
+    configs = [benchmark.space.config(row) for row in rows.tolist()]
+    losses = benchmark.evaluate_many(configs, benchmark.fidelity.high).copy()
+    if not np.isfinite(losses).any():
+        raise SpaceError(f"None of {len(rows)} draws trains on {benchmark!r}: no prior to be made.")
+    losses[~np.isfinite(losses)] = np.nan
+    return configs[np.nanargmax(losses) if quality == "bad" else np.nanargmin(losses)]
 
 
 def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:
@@ -93,10 +98,8 @@ def perturbed_as_shipped(space: Space, config: Mapping[str, Any], seed: int) -> 
     On Hartmann functions by uniform noise of up to 0.25 a dimension. Elsewhere all numbers by one
     normal draw of 0.25 squared, which the paper meant to be a draw of 0.25 each, and no category.
     """
+    if space not in (Hartmann(3).space, Hartmann(6).space):
+        return published_shift(space, config, seed)
     [row] = space.encode([config])
-    if space in (Hartmann(3).space, Hartmann(6).space):
-        shifts = 0.25 * np.random.default_rng(seed).uniform(-1.0, 1.0, len(row))
-    else:
-        shifts = np.full(len(row), 0.25**2 * np.random.RandomState(seed).normal())
-    kept = [size is not None for size in space.sizes]
-    return space.decode(np.where(kept, row, np.clip(row + shifts, 0.0, 1.0)))
+    noise = 0.25 * np.random.default_rng(seed).uniform(-1.0, 1.0, len(row))
+    return space.decode(np.clip(row + noise, 0.0, 1.0))

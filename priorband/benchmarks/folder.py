@@ -13,12 +13,12 @@ PAPER = "PRIORBAND_PAPER"
 
 def data_folder(given: str | Path | None = None) -> Path | None:
     """The folder of the data: the one given, else the environment's; None where neither is."""
-    return _folder(given, DATA, "--data")
+    return named_folder(given, DATA, "--data")
 
 
 def paper_folder(given: str | Path | None = None, data: Path | None = None) -> Path | None:
     """The folder of the paper's figures: given, the environment's, or `paper` beside the data's."""
-    named = _folder(given, PAPER, "--paper")
+    named = named_folder(given, PAPER, "--paper")
     if named is not None or data is None:
         return named
     beside = data.absolute().parent / "paper"
@@ -38,7 +38,8 @@ def required(folder: Path | None, relative: str, what: str) -> Path:
     return path
 
 
-def _folder(given: str | Path | None, variable: str, option: str) -> Path | None:
+def named_folder(given: str | Path | None, variable: str, option: str) -> Path | None:
+    """The folder that is given, else the one an environment variable names; None with neither."""
     named = given if given is not None else os.environ.get(variable) or None
     if named is None:
         return None

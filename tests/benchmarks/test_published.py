@@ -14,7 +14,7 @@ from priorband import Categorical, Float, Integer, Space
 from priorband.benchmarks.lcbench import PAPER_TASKS, LCBench
 from priorband.benchmarks.published import Unequal, published_prior, published_shift
 from priorband.streams import generator
-from tests.shared import data_folder, paper_folder
+from shared import data_folder, paper_folder
 
 SPACE = Space(
     {
@@ -38,9 +38,9 @@ def test_a_logarithmic_integer_is_scored_on_the_logarithms() -> None:
     centre = SPACE.encode([CENTRE])[0][1]
     belief = Unequal(64, 1024, True, centre)
     [code] = SPACE.encode([CENTRE | {"units": 512}])[:, 1]
-    z = lambda units: math.log(units / 64) / math.log(16)  # noqa: E731  # a line of arithmetic
-    kernel = stats.truncnorm(-z(256) / 0.25, (1 - z(256)) / 0.25, z(256), 0.25)
-    assert belief.logpdf(np.array([code])) == pytest.approx(kernel.logpdf([z(512)]))
+    here, there = (math.log(units / 64) / math.log(16) for units in (256, 512))
+    kernel = stats.truncnorm(-here / 0.25, (1 - here) / 0.25, here, 0.25)
+    assert belief.logpdf(np.array([code])) == pytest.approx(kernel.logpdf([there]))
 
 
 def test_an_integer_is_drawn_twice_as_wide_as_it_is_scored() -> None:

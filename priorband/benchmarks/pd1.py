@@ -1,0 +1,108 @@
+"""PD1: large networks and their learning rates, through the published surrogates or stand-ins.
+
+The loss is the validation error rate. `PD1` is what the paper's experiments ran on. `PD1StandIn`
+takes its place where those files cannot be had: close to it, not equal.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.boosted import Boosted
+from priorband.benchmarks.folder import required
+from priorband.benchmarks.onnx import Network
+from priorband.benchmarks.pd1_tasks import FEATURES, pd1_task
+from priorband.errors import SpaceError
+
+SURROGATE = "pd1/surrogates/{}-valid_error_rate.json"
+"""A published surrogate in the data folder: mf-prior-bench's own layout."""
+STAND_IN = "pd1_distilled/{}.onnx"
+"""A stand-in in the data folder."""
+_ORIGIN = "PD1 (surrogates of the project mf-prior-bench, version vPaper-Arxiv)"
+
+
+@final
+class PD1:
+    """One task of PD1, through the surrogate that was published with mf-prior-bench.
+
+    Its error rates are not clipped, as in the paper's experiments: some lie a little above 1.
+    """
+
+    def __init__(self, task: str, folder: Path | None = None) -> None:
+        found = pd1_task(task)
+        self.task = task
+        self.label = found.paper
+        self.space = found.space
+        self.fidelity = found.fidelity
+        path = required(folder, SURROGATE.format(found.surrogate), _ORIGIN)
+        self._model = Boosted(path, FEATURES)
+
+    def __repr__(self) -> str:
+        return f"PD1({self.task!r})"
+
+    @property
+    def optimum(self) -> None:
+        """Not known."""
+        return
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """The validation error rate after so many epochs."""
+        return float(self.evaluate_many([config], fidelity)[0])
+
+    def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
+        """The same of many, in one go."""
+        return self._model.predict(_rows(configs, fidelity))
+
+
+@final
+class PD1StandIn:
+    """A stand-in for one task of PD1: trees fitted to evaluations of the published surrogate.
+
+    Compare methods with each other on it, and with the paper's figures to about 0.015 only. It
+    knows the rungs of a ladder with eta 3 and no other epochs.
+    """
+
+    caveat = "stand-in for the published surrogate: comparable with the paper to about 0.015"
+    """To be said wherever a result is shown."""
+
+    def __init__(self, task: str, folder: Path | None = None) -> None:
+        found = pd1_task(task)
+        self.task = task
+        self.label = f"{found.paper} (stand-in)"
+        self.space = found.space
+        self.fidelity = found.fidelity
+        self.rungs = found.rungs
+        path = required(folder, STAND_IN.format(found.stand_in), "The stand-in for PD1")
+        self._network = Network(path)
+
+    def __repr__(self) -> str:
+        return f"PD1StandIn({self.task!r})"
+
+    @property
+    def optimum(self) -> None:
+        """Not known."""
+        return
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """The validation error rate after so many epochs, which are those of a rung."""
+        return float(self.evaluate_many([config], fidelity)[0])
+
+    def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
+        """The same of many, in one go."""
+        if fidelity not in self.rungs:
+            known = ", ".join(map(str, self.rungs))
+            raise SpaceError(
+                f"The stand-in for {self.task} knows epochs {known} only, got {fidelity!r}. "
+                "These are the rungs with eta=3; other epochs need the published surrogate."
+            )
+        rows = _rows(configs, fidelity).astype(np.float32)
+        return self._network.run(x=rows)[:, 0].astype(np.float64)
+
+
+def _rows(configs: Configs, fidelity: float) -> Array:
+    names = FEATURES[:-1]
+    rows = [[*(config[name] for name in names), fidelity] for config in configs]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(FEATURES))

@@ -10,6 +10,7 @@ from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
 from priorband.errors import (
     ConfigError,
     DamagedError,
+    DataError,
     ExhaustedError,
     ExtraError,
     FormatError,
@@ -74,6 +75,7 @@ __all__ = [
     "Constant",
     "Crossover",
     "DamagedError",
+    "DataError",
     "Decision",
     "Done",
     "Draw",

@@ -1,7 +1,7 @@
 """The study: asks for trials, is told of losses, and remembers in what order."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import Any, final
 
@@ -133,6 +133,21 @@ class Study:
             outcome = self._state.history.outcome(trial.id)
             assert outcome is not None
             return outcome
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take over what happened elsewhere, in its order: this is then the study it happened to.
+
+        >>> from priorband import Float, Space, Study
+        >>> space = Space({"x": Float(0, 1)})
+        >>> one, other = Study(space), Study(space)
+        >>> one.tell(one.ask(), 0.5)
+        >>> other.follow(one.state.history.events)
+        >>> other.best == one.best, other.replay().exact
+        (True, True)
+        """
+        with self._lock:
+            for event in events:
+                self._append(event)
 
     def replay(self) -> Replay:
         """Each decision made again from what was known when it was made."""

@@ -26,7 +26,7 @@ from priorband.streams import generator
 Quality = Literal["near-optimum", "good", "bad"]
 QUALITIES: tuple[Quality, ...] = ("near-optimum", "good", "bad")
 GENERATION_SEED = 133077
-_DRAWS = {"near-optimum": 50_000, "good": 25, "bad": 50_000}
+_MANY, _FEW = 50_000, 25
 
 
 def benchmark_prior(
@@ -56,24 +56,42 @@ def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool
         raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
     if quality not in QUALITIES:
         raise SpaceError(f"Unknown prior quality {quality!r}. {suggestion(quality, QUALITIES)}")
+    draws = _FEW if quality == "good" else _MANY
+    centre = _known_centre(benchmark, quality) or searched_centres(benchmark, draws)[quality]
     if quality != "near-optimum":
-        published = getattr(benchmark, "centre", lambda quality: None)(quality)
-        return published or searched_centre(benchmark, quality)
-    best = benchmark.optimum
-    centre = best[0] if best is not None else searched_centre(benchmark, quality)
+        return centre
     move = perturbed_as_shipped if legacy else perturbed
     return move(benchmark.space, centre, seed)
 
 
-def searched_centre(benchmark: Benchmark, quality: str, seed: int = GENERATION_SEED) -> Config:
-    """The best or worst of so many uniform draws, at full fidelity; failures are passed over."""
-    rows = benchmark.space.uniform(_DRAWS[quality], np.random.default_rng(seed))
+def unmoved_centres(benchmark: Benchmark) -> dict[str, Config]:
+    """The centres of all qualities, the near-optimum one before a seed perturbs it."""
+    known = {quality: _known_centre(benchmark, quality) for quality in QUALITIES}
+    searched = {} if all(known.values()) else searched_centres(benchmark)
+    return {quality: centre or searched[quality] for quality, centre in known.items()}
+
+
+def _known_centre(benchmark: Benchmark, quality: str) -> Config | None:
+    """A centre that needs no search: the optimum, or one that is stored with the benchmark."""
+    if quality == "near-optimum":
+        return benchmark.optimum[0] if benchmark.optimum is not None else None
+    stored: Config | None = getattr(benchmark, "centre", lambda quality: None)(quality)
+    return stored
+
+
+def searched_centres(benchmark: Benchmark, draws: int = _MANY) -> dict[str, Config]:
+    """The best of many uniform draws, the best of the first few, and the worst of all.
+
+    They are compared at full fidelity; draws whose training fails are passed over.
+    """
+    rows = benchmark.space.uniform(draws, np.random.default_rng(GENERATION_SEED))
     configs = [benchmark.space.config(row) for row in rows.tolist()]
     losses = benchmark.evaluate_many(configs, benchmark.fidelity.high).copy()
-    if not np.isfinite(losses).any():
-        raise SpaceError(f"None of {len(rows)} draws trains on {benchmark!r}: no prior to be made.")
     losses[~np.isfinite(losses)] = np.nan
-    return configs[np.nanargmax(losses) if quality == "bad" else np.nanargmin(losses)]
+    if np.isnan(losses[:_FEW]).all():
+        raise SpaceError(f"None of the first {_FEW} draws trains on {benchmark!r}.")
+    found = (np.nanargmin(losses), np.nanargmin(losses[:_FEW]), np.nanargmax(losses))
+    return {quality: configs[place] for quality, place in zip(QUALITIES, found, strict=True)}
 
 
 def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, final
 
 import priorband
-from priorband.cli import exporting, looking, mending, running
+from priorband.cli import benching, exporting, looking, mending, running
 from priorband.wording import paragraphs
 
 _CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)")
@@ -87,4 +87,7 @@ def _grammar() -> tuple[Parser, dict[str, Parser]]:
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     mending.journal_grammar(command)
     exporting.grammar(command)
+    bench = command("bench", "run the paper's evaluation, or one's own, and report it")
+    groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)
+    benching.grammar(command)
     return top, leaves

@@ -36,14 +36,15 @@ def simulate(
     workers: int = 1,
     budget: float = 12.0,
     continued: bool = True,
+    pause: float = 0.0,
 ) -> list[Run]:
     """Run a study on a benchmark until its budget is handed out; the runs in the order they ended.
 
     `budget` counts full trainings over all workers. A trial takes as long as it costs: a promotion
-    the difference between the fidelities when training is `continued`, else the whole. Trials are
-    started while the budget is not used up, so the last may reach beyond it; a method that has
-    nothing left to try ends the run early. Trials that end together are told in the order they
-    were started.
+    the difference between the fidelities when training is `continued`, else the whole. A `pause`
+    makes every trial so much longer, in units of fidelity, at no cost. Trials are started while the
+    budget is not used up, so the last may reach beyond it; a method that has nothing left to try
+    ends the run early. Trials that end together are told in the order they were started.
 
     >>> from priorband import Hartmann, Study, simulate
     >>> bench = Hartmann(3)
@@ -55,10 +56,7 @@ def simulate(
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
         raise MethodError(f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}.")
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
-    if (real(budget) or 0) <= 0:
-        raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
+    _check(workers, budget, pause)
     instant = 1e-9 * study.fidelity.high  # what ends within it ends together
     busy: list[tuple[int, int, _Job]] = []
     idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high
@@ -73,14 +71,23 @@ def simulate(
             cost = study.state.history.cost(trial) if continued else trial.fidelity
             left -= cost
             job = _Job(trial, idle.pop(0), now, cost)
-            heappush(busy, (round((now + cost) / instant), trial.id, job))
+            heappush(busy, (round((now + cost + pause) / instant), trial.id, job))
         if not busy:
             return runs
         _, _, job = heappop(busy)
-        now = job.start + job.cost
+        now = job.start + job.cost + pause
         outcome = _evaluated(study, evaluate, job.trial)
         runs.append(Run(outcome, job.worker, job.start, now, job.cost))
         idle.append(job.worker)
+
+
+def _check(workers: Any, budget: Any, pause: Any) -> None:
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
+    if (real(budget) or 0) <= 0:
+        raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
+    if real(pause) is None or pause < 0:
+        raise MethodError(f"`pause` must be a number of at least 0, got {pause!r}.")
 
 
 @final

@@ -1,0 +1,171 @@
+"""The catalogue: every benchmark by name, what it needs, and whether that is here."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from hashlib import blake2b
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any, final
+
+from priorband.benchmarks import jahs, jahs_prototype, pd1, pd1_tasks, taskset
+from priorband.benchmarks.base import Benchmark
+from priorband.benchmarks.folder import DATA
+from priorband.benchmarks.hartmann import CORRELATIONS
+from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
+from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS
+from priorband.errors import SpaceError, suggestion
+from priorband.values import frozen
+
+Folder = Path | None
+_DATA_IS = f"--data or {DATA}"
+_ONNX = ("onnxruntime", "'priorband[surrogates]'")
+
+
+@final
+@frozen
+class Entry:
+    """A benchmark that can be made, or what is missing to make it."""
+
+    name: str
+    title: str
+    """How tables and figures call it. A stand-in says that it is one."""
+    family: str
+    make: Callable[[Folder], Benchmark]
+    files: tuple[str, ...] = ()
+    """Files of the data folder that it needs."""
+    package: str | None = None
+    """A package that it needs, and what installs it."""
+    install: str = ""
+    published: str | None = None
+    """What the paper's tables call it, or what it stands in for."""
+    stands_in: bool = False
+    apart: bool = False
+    """Whether its files lie in a folder of their own, which is named for them alone."""
+
+    def missing(self, data: Folder) -> str:
+        """What is not here, and where it would be found; empty where nothing is missing."""
+        folder, named = self._root(data)
+        if self.files and folder is None:
+            return f"a folder with {self.files[0]}: name it with {named}"
+        for file in self.files:
+            if folder is not None and not (folder / file).is_file():
+                return f"the file {folder / file}"
+        if self.package is not None and find_spec(self.package) is None:
+            return f"the package {self.package}: pip install {self.install}"
+        return ""
+
+    def digest(self, data: Folder) -> str:
+        """A hash of the files it is made of: results of other data must not be mixed."""
+        folder, _ = self._root(data)
+        made = blake2b(digest_size=8)
+        for file in self.files:
+            made.update((folder or Path()).joinpath(file).read_bytes())
+        return made.hexdigest()
+
+    def _root(self, data: Folder) -> tuple[Folder, str]:
+        """Where its files lie, and how one says so."""
+        return (jahs_folder(), f"--jahs or {JAHS_FOLDER}") if self.apart else (data, _DATA_IS)
+
+
+def catalogue() -> dict[str, Entry]:
+    """Every benchmark with a name, in the order they are shown."""
+    return {entry.name: entry for entry in _entries()}
+
+
+def entry(name: str) -> Entry:
+    """A benchmark of the catalogue, or a table of the user's own: `table:runs.csv`."""
+    known = catalogue()
+    if name in known:
+        return known[name]
+    kind, _, rest = name.partition(":")
+    if kind in _TABLES and rest:
+        path, *columns = rest.split(":")
+        words = dict(zip(("fidelity", "loss"), columns, strict=False))
+        where, what = _TABLES[kind]
+        return Entry(name, f"{Path(path).name} ({what})", "own", _own(where, Path(path), words))
+    raise SpaceError(
+        f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
+        f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"
+    )
+
+
+_TABLES = {
+    "table": ("tabular:Tabular", "nearest row"),
+    "fitted": ("fitted:Fitted", "fitted surrogate"),
+}
+
+
+def _made(where: str, *arguments: Any, **words: Any) -> Benchmark:
+    """An instance of a class that is loaded when it is needed."""
+    module, _, name = where.partition(":")
+    found: Callable[..., Benchmark] = getattr(import_module(f"priorband.benchmarks.{module}"), name)
+    return found(*arguments, **words)
+
+
+def _own(where: str, path: Path, words: dict[str, str]) -> Callable[[Folder], Benchmark]:
+    return lambda folder: _made(where, path, **words)
+
+
+def _in_folder(where: str, *arguments: Any) -> Callable[[Folder], Benchmark]:
+    return lambda folder: _made(where, *arguments, folder)
+
+
+def _entries() -> Iterator[Entry]:
+    for dimensions, correlation in product((3, 6), CORRELATIONS):
+        make: Callable[[Folder], Benchmark] = partial(_hartmann, dimensions, correlation)
+        title = f"MFH{dimensions} ({correlation} correlation)"
+        yield Entry(f"hartmann{dimensions}-{correlation}", title, "Hartmann", make)
+    yield from map(_lcbench, (*PAPER_TASKS, *(task for task in TASKS if task not in PAPER_TASKS)))
+    yield from (_pd1(name, task) for name, task in pd1_tasks.TASKS.items())
+    yield from (_pd1_stand_in(name, task) for name, task in pd1_tasks.TASKS.items())
+    yield from map(_jahs, jahs.DATASETS)
+    make, files = _in_folder("jahs_prototype:JAHSPrototype"), (jahs_prototype.MODEL,)
+    title = "mixed-cifar10 (early prototype, not JAHS-Bench-201)"
+    yield Entry("mixed-cifar10", title, "prototype", make, files, *_ONNX)
+    for name in taskset.TASKS:
+        files = (taskset.FILE.format(name),)
+        make = _in_folder("taskset:TaskSet", name)
+        yield Entry(f"taskset-{name}", f"TaskSet {name}", "TaskSet", make, files)
+
+
+def _hartmann(dimensions: int, correlation: str, folder: Folder) -> Benchmark:
+    del folder
+    return _made("hartmann:Hartmann", dimensions, correlation)
+
+
+def _lcbench(task: str) -> Entry:
+    title, make = f"LC-{task}", _in_folder("lcbench:LCBench", task)
+    named = title if task in PAPER_TASKS else None
+    return Entry(f"lcbench-{task}", title, "LCBench", make, (MODEL, CODES), *_ONNX, named)
+
+
+def _pd1(name: str, task: pd1_tasks.Task) -> Entry:
+    files = (pd1.SURROGATE.format(task.surrogate),)
+    make = _in_folder("pd1:PD1", name)
+    return Entry(f"pd1-{name}", task.paper, "PD1", make, files, published=task.paper)
+
+
+def _pd1_stand_in(name: str, task: pd1_tasks.Task) -> Entry:
+    files, title = (pd1.STAND_IN.format(task.stand_in),), f"{task.paper} (stand-in)"
+    make = _in_folder("pd1:PD1StandIn", name)
+    return Entry(
+        f"pd1-{name}-standin", title, "PD1 stand-in", make, files, *_ONNX, task.paper, True
+    )
+
+
+def _jahs(dataset: str) -> Entry:
+    title = jahs.DATASETS[dataset]
+    where = f"assembled_surrogates/{dataset}/{jahs.METRIC}"
+    return Entry(
+        f"jahs-{dataset}",
+        title,
+        "JAHS",
+        lambda folder: _made("jahs:JAHS", dataset, jahs_folder()),
+        tuple(f"{where}/{file}" for file in jahs.FILES),
+        "jahs_bench",
+        "jahs-bench",
+        title,
+        apart=True,
+    )

@@ -1,0 +1,125 @@
+"""`priorband bench`: the paper's evaluation, and one's own."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from priorband.benchmarks.catalogue import Entry, catalogue, entry
+from priorband.benchmarks.folder import data_folder, paper_folder
+from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
+from priorband.benchmarks.priors import QUALITIES
+from priorband.cli.texts import Command, above_zero, count
+from priorband.errors import DataError, MethodError
+from priorband.experiments.cases import RULES, Grid
+from priorband.experiments.presets import PRESETS, cases, preset
+from priorband.experiments.progress import Progress
+from priorband.experiments.running import Places, run_cases
+from priorband.methods import optimizer
+from priorband.values import replaced
+
+RESULTS = "bench-results"
+
+
+def grammar(command: Command) -> None:
+    """What the commands take."""
+    listed = command("bench list", "show the benchmarks: what is here, what is missing, and where")
+    listed.add_argument("--all", action="store_true", help="also those that the paper does not use")
+    listed.set_defaults(command=_list)
+    run = command("bench run", "run methods on benchmarks; what is done is not run again")
+    presets = "; ".join(f"{name}: {one.what}" for name, one in PRESETS.items())
+    run.add_argument("--preset", metavar="NAME", help=presets.replace("%", "%%"))
+    for option, what in (
+        ("--benchmarks", "instead of all of the paper's that are here"),
+        ("--methods", "instead of the preset's"),
+        ("--priors", f"of {', '.join(QUALITIES)}"),
+        ("--rules", f"of {', '.join(RULES)}"),
+    ):
+        run.add_argument(option, nargs="+", metavar="NAME", help=what)
+    run.add_argument("--seeds", type=count, metavar="N", help="runs in each cell")
+    run.add_argument("--budget", type=above_zero, help="in full trainings for each worker")
+    run.add_argument("--workers", type=count, metavar="N", help="in simulated time")
+    usual = os.cpu_count() or 1
+    run.add_argument("--processes", type=count, default=usual, help=f"at once (default {usual})")
+    run.set_defaults(command=_run)
+    for one in (listed, run):
+        places(one)
+
+
+def places(parser: argparse.ArgumentParser) -> None:
+    """The options that say where things are."""
+    for option, what in (
+        ("--data", "of benchmarks' data (PRIORBAND_DATA)"),
+        ("--paper", "of the published figures (PRIORBAND_PAPER)"),
+        ("--jahs", "of JAHS-Bench-201's pickles, if you trust them (PRIORBAND_JAHS)"),
+    ):
+        parser.add_argument(option, metavar="FOLDER", help=what)
+    parser.add_argument(
+        "--results", metavar="FOLDER", type=Path, default=Path(RESULTS), help=f"(default {RESULTS})"
+    )
+
+
+def placed(args: argparse.Namespace) -> Places:
+    """Where things are. Processes that run cases learn of the JAHS folder by the environment."""
+    if args.jahs is not None:
+        os.environ[JAHS_FOLDER] = str(jahs_folder(args.jahs))
+    data = data_folder(args.data)
+    return Places(args.results, data, paper_folder(args.paper, data))
+
+
+def _list(args: argparse.Namespace) -> int:
+    folder = placed(args).data
+    every = catalogue().values()
+    shown = [one for one in every if args.all or one.published or one.family != "LCBench"]
+    width = max(len(one.name) for one in shown)
+    for one in shown:
+        missing = one.missing(folder)
+        state = f"missing: {missing}" if missing else "here"
+        print(f"{one.name:<{width}}  {one.title}: {state}")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    where = placed(args)
+    grids = _narrowed(args, _grids(args, where))
+    run_cases(cases(grids), where, args.processes, Progress(args.processes))
+    print(f"Results are in {args.results}. `priorband bench report` shows them.")
+    return 0
+
+
+def _grids(args: argparse.Namespace, where: Places) -> list[Grid]:
+    if args.preset is not None:
+        return preset(args.preset, [one.name for one in here(where)])
+    if not args.benchmarks or not args.methods:
+        raise MethodError("Name a --preset, or --benchmarks and --methods of your own.")
+    return [
+        Grid(rules, (), QUALITIES, (), range(10), 1, 12.0) for rules in args.rules or ("paper",)
+    ]
+
+
+def here(where: Places) -> Sequence[Entry]:
+    """The paper's benchmarks that can be run, the real ones before their stand-ins."""
+    found: dict[str, Entry] = {}
+    for one in catalogue().values():
+        if one.published and not one.missing(where.data):
+            found.setdefault(one.published, one)
+    return list(found.values())
+
+
+def _narrowed(args: argparse.Namespace, grids: list[Grid]) -> list[Grid]:
+    """The grids with what was asked for instead of their own."""
+    for name in args.methods or ():
+        optimizer(name)
+    for name in args.benchmarks or ():
+        entry(name)
+    changes = {
+        name: value
+        for name in ("benchmarks", "methods", "priors", "budget", "workers")
+        if (value := getattr(args, name)) is not None
+    }
+    if args.seeds is not None:
+        changes["seeds"] = range(args.seeds)
+    wanted = [replaced(grid, **changes) for grid in grids if grid.rules in (args.rules or RULES)]
+    if not wanted:
+        raise DataError("Nothing is left to run: see `priorband bench list` for what is missing.")
+    return wanted

@@ -1,0 +1,68 @@
+"""Centres of priors: made once for each benchmark, and kept in a file beside the results."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
+from priorband.errors import DataError, FormatError
+
+FILE = "priors.json"
+PUBLISHED = "priors.json"
+"""The file of the paper's folder that holds the published centres."""
+
+Found = dict[str, dict[str, dict[str, Any]]]
+
+
+def paper_centres(entries: Iterable[Entry], data: Path | None, results: Path) -> Found:
+    """Centres as the paper's text defines them; those not in the results' folder yet are made."""
+    path = results / FILE
+    known = _read(path)
+    for entry in entries:
+        place = f"paper/{entry.name}"
+        if place not in known:
+            made = unmoved_centres(entry.make(data))
+            known[place] = {quality: dict(centre) for quality, centre in made.items()}
+            text = {"seed": GENERATION_SEED, "centres": known}
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_name(path.name + ".new")
+            beside.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+            beside.replace(path)
+    return known
+
+
+def _read(path: Path) -> Found:
+    if not path.is_file():
+        return {}
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+        if read["seed"] != GENERATION_SEED:
+            raise ValueError("another seed")
+        found: Found = read["centres"]
+    except (ValueError, KeyError, TypeError):
+        raise FormatError(f"The file {path} is damaged: delete it, it is made anew.") from None
+    return found
+
+
+def published_centres(entries: Iterable[Entry], paper: Path | None) -> Found:
+    """The centres that the published experiments used, by their authors' own file."""
+    wanted = list(entries)
+    if paper is None or not (paper / PUBLISHED).is_file():
+        raise DataError(
+            f"The published rules need the authors' prior configurations: a folder with "
+            f"{PUBLISHED}. Name it with --paper or PRIORBAND_PAPER, or take --rules paper."
+        )
+    try:
+        told = json.loads((paper / PUBLISHED).read_text(encoding="utf-8"))["benchmarks"]
+        return {
+            f"published/{entry.name}": {
+                quality: told[entry.published]["priors"][quality.replace("-", "_")]["config"]
+                for quality in QUALITIES
+            }
+            for entry in wanted
+            if entry.published in told
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{paper / PUBLISHED} does not hold what it should: {error!r}.") from None

@@ -1,0 +1,166 @@
+"""A run as columns, and its study opened again."""
+
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+from priorband import FormatError, Hartmann
+from priorband.benchmarks.catalogue import entry
+from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
+from priorband.experiments.cases import NO_PRIOR, Case, Grid, case_from
+from priorband.experiments.record import Record, opened, plain, record_from, run
+from priorband.experiments.rules import Centres, centre_of, published_method, setting
+from priorband.optimizer import Optimizer
+from priorband.samplers.combine import Staged
+from priorband.space.densities import TruncatedNormal
+from priorband.space.prior import Independent
+
+NAME = "hartmann3-good"
+CENTRES: Centres = {
+    f"{rules}/{NAME}": {q: dict(c) for q, c in unmoved_centres(Hartmann(3)).items()}
+    for rules in ("paper", "published")
+}
+
+
+def made(case: Case) -> Record:
+    return run(case, entry(case.benchmark).make(None), CENTRES)
+
+
+CASES = [
+    Case("paper", NAME, "good", "priorband", 1, 0, 6.0),
+    Case("paper", NAME, "near-optimum", "asha+esp", 4, 1, 2.0),
+    Case("published", NAME, "bad", "async-hyperband+esp", 4, 2, 2.0),
+    Case("paper", NAME, NO_PRIOR, "grid", 1, 3, 2.0),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
+    record = made(case)
+    study = opened(record, entry(case.benchmark).make(None), CENTRES)
+    assert study.replay().exact
+    assert len(study.state.history) == len(record)
+    assert study.best is not None
+    assert study.best.loss == np.nanmin(record.columns["loss"])
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_run_survives_json(case: Case) -> None:
+    record = made(case)
+    read = json.loads(json.dumps(plain(record), allow_nan=False))
+    again = record_from(case_from(read["case"]), read["columns"], read["values"])
+    assert plain(again) == plain(record)
+    for name, column in record.columns.items():
+        assert again.columns[name].dtype == column.dtype
+
+
+def test_a_record_holds_what_each_trial_cost_and_would_reach_in_full() -> None:
+    record = made(CASES[0])
+    columns, bench = record.columns, Hartmann(3, "good", 0)
+    configs = [{f"x{i}": value for i, value in enumerate(row)} for row in record.values.tolist()]
+    assert columns["full"] == pytest.approx(bench.evaluate_many(configs, 100))
+    for k, config in enumerate(configs):
+        assert columns["loss"][k] == bench.evaluate(config, columns["fidelity"][k])
+    parents = columns["parent"]
+    before = np.where(parents < 0, 0.0, columns["fidelity"][parents])
+    assert (columns["cost"] == columns["fidelity"] - before).all()
+    assert (columns["before"] == np.arange(len(record))).all()  # one worker asks, then tells
+    assert (columns["ended"] == np.arange(len(record))).all()
+
+
+def test_a_longer_run_begins_with_the_shorter_one() -> None:
+    short, long = (made(Case("paper", NAME, "good", "priorband", 1, 0, b)) for b in (3.0, 8.0))
+    for name, column in short.columns.items():
+        if name != "before":
+            assert (long.columns[name][: len(short)] == column).all()
+
+
+def test_with_several_workers_every_one_reaches_the_budget() -> None:
+    record = made(Case("paper", NAME, "good", "priorband", 4, 0, 5.0))
+    for worker in range(4):
+        assert record.columns["cost"][record.columns["worker"] == worker].sum() >= 5 * 100
+
+
+def test_a_failed_training_is_recorded_as_one() -> None:
+    class Fails:
+        space, fidelity, optimum = Hartmann(3).space, Hartmann(3).fidelity, None
+
+        def evaluate(self, config: object, fidelity: float) -> float:
+            return float("nan")
+
+        def evaluate_many(self, configs: list[object], fidelity: float) -> object:
+            return np.full(len(configs), np.nan)
+
+    case = Case("paper", NAME, NO_PRIOR, "hyperband", 1, 0, 2.0)
+    record = run(case, Fails(), {})  # type: ignore[arg-type]  # takes any configuration
+    assert np.isnan(record.columns["loss"]).all()
+    read = json.loads(json.dumps(plain(record), allow_nan=False))
+    again = record_from(case, read["columns"], read["values"])
+    assert opened(again, Fails(), {}).replay().exact  # type: ignore[arg-type]  # as above
+
+
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        lambda columns: columns.pop("loss"),
+        lambda columns: columns["loss"].pop(),
+        lambda columns: columns.update(loss="text"),
+    ],
+)
+def test_what_is_no_record_is_refused(spoiled: object) -> None:
+    assert callable(spoiled)
+    read = plain(made(CASES[0]))
+    spoiled(read["columns"])
+    with pytest.raises(FormatError, match="is no record of a run"):
+        record_from(CASES[0], read["columns"], read["values"])
+
+
+@pytest.mark.parametrize("wrong", [None, {}, {"rules": "paper"}, CASES[0].plain() | {"seed": "0"}])
+def test_what_is_no_case_is_refused(wrong: object) -> None:
+    with pytest.raises(FormatError, match="A run's case"):
+        case_from(wrong)
+
+
+def test_a_grid_runs_methods_that_ignore_the_prior_once() -> None:
+    grid = Grid("paper", ("a", "b"), QUALITIES, ("random", "bo", "priorband"), range(5))
+    cases = list(grid.cases())
+    assert len(cases) == 2 * 5 * (1 + 1 + 3)
+    assert {case.prior for case in cases if case.method == "random"} == {NO_PRIOR}
+    published = list(Grid("published", ("a",), QUALITIES, ("bo", "bohb"), range(2)).cases())
+    assert [case.prior for case in published if case.method == "bo"] == 2 * list(QUALITIES)
+
+
+def test_the_papers_rules_perturb_the_near_optimum_centre_by_seed() -> None:
+    bench = Hartmann(3)
+    for seed in range(3):
+        case = Case("paper", NAME, "near-optimum", "priorband", 1, seed, 1.0)
+        ours = centre_of(case, bench.space, CENTRES)
+        assert ours == dict(prior_centre(bench, "near-optimum", seed))
+
+
+def test_the_published_bo_begins_with_a_weak_prior() -> None:
+    case = Case("published", NAME, "good", "bo", 1, 0, 1.0)
+    study = setting(case, Hartmann(3), CENTRES).study
+    assert isinstance(study.prior, Independent)
+    assert {d.sigma for d in study.prior.densities if isinstance(d, TruncatedNormal)} == {0.5}
+    assert study.ask().origin == "prior"
+
+
+def test_the_published_methods_carry_their_departures() -> None:
+    assert "promotion='neps'" in repr(published_method("mobster+esp"))
+    assert "always_change=True" in repr(published_method("priorband"))
+    assert "always_change=True" in repr(published_method("asha+esp"))
+    joint: Optimizer = published_method("priorband+bo")
+    assert isinstance(joint.sampler, Staged)
+    assert "rung" in repr(joint.sampler.then)
+    assert published_method("random") == published_method("random")
+
+
+@pytest.mark.parametrize(("rules", "method"), [*product(("paper", "published"), ("asha", "sh"))])
+def test_a_hartmann_functions_noise_follows_the_seed(rules: str, method: str) -> None:
+    cases = [Case(rules, NAME, NO_PRIOR, method, 1, seed, 1.0) for seed in (0, 1)]
+    assert [setting(case, Hartmann(3), {}).benchmark for case in cases] == [
+        *(Hartmann(3, "good", 0), Hartmann(3, "good", 1))
+    ]

@@ -1,0 +1,204 @@
+"""Grids that are cut off, and go on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priorband import DataError, FormatError, HaltedError, StorageError
+from priorband.experiments.cases import Case, Grid
+from priorband.experiments.progress import Estimate, Progress
+from priorband.experiments.running import Places, run_cases
+from priorband.experiments.store import LINES, SEALED, Store
+
+GRID = Grid(
+    "paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"), range(4), 1, 3.0
+)
+SCRIPT = """
+import sys
+from pathlib import Path
+from priorband.experiments.cases import Grid
+from priorband.experiments.running import Places, run_cases
+if __name__ == "__main__":
+    grid = Grid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
+                range(4), 1, 3.0)
+    run_cases(grid.cases(), Places(Path(sys.argv[1])), 2)
+"""
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The results of the grid when nothing interferes."""
+    folder = tmp_path_factory.mktemp("whole")
+    return run_cases(GRID.cases(), Places(folder), 1).read_bytes()
+
+
+class Counting:
+    """Counts what is run."""
+
+    def __init__(self) -> None:
+        self.ran_cases: list[Case] = []
+        self.before = -1
+
+    def begin(self, todo: object, done: int) -> None:
+        self.before = done
+
+    def ran(self, case: Case, seconds: float) -> None:
+        self.ran_cases.append(case)
+
+    def end(self) -> None:
+        pass
+
+
+def test_every_case_is_run_once_and_none_is_forgotten(tmp_path: Path) -> None:
+    for processes in (1, 2, 3):
+        seen, places = Counting(), Places(tmp_path / str(processes))
+        run_cases(GRID.cases(), places, processes, seen)
+        assert sorted(case.key for case in seen.ran_cases) == sorted(c.key for c in GRID.cases())
+        assert len(Store(places.results).records) == 4 * 3
+
+
+def test_any_number_of_processes_gives_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
+    assert run_cases(GRID.cases(), Places(tmp_path), 2).read_bytes() == whole
+
+
+def test_what_is_done_is_not_run_again(tmp_path: Path, whole: bytes) -> None:
+    run_cases(GRID.cases(), Places(tmp_path), 1)
+    seen = Counting()
+    assert run_cases(GRID.cases(), Places(tmp_path), 1, seen).read_bytes() == whole
+    assert (seen.ran_cases, seen.before) == ([], 12)
+
+
+def test_a_run_killed_again_and_again_gives_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
+    script = tmp_path / "grid.py"
+    script.write_text(SCRIPT)
+    results = tmp_path / "results"
+    command = [sys.executable, str(script), str(results)]
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        process = subprocess.Popen(command)
+        time.sleep(float(rng.uniform(0.3, 0.9)))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    subprocess.run(command, check=True)
+    assert (results / SEALED).read_bytes() == whole
+
+
+def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, whole: bytes) -> None:
+    store = Store(tmp_path)
+    run_cases(list(GRID.cases())[:2], Places(tmp_path), 1)
+    with store.writing():
+        (tmp_path / LINES).write_bytes(b'{"case": {"rules"')
+    assert len(Store(tmp_path).records) == 2
+    assert run_cases(GRID.cases(), Places(tmp_path), 1).read_bytes() == whole
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / LINES).write_bytes(b"{}\n")
+    with pytest.raises(FormatError, match="Line 1 of .* is damaged"):
+        _ = Store(tmp_path).records
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not an archive"])
+def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / SEALED).write_bytes(content)
+    with pytest.raises(FormatError, match="is damaged, or none of ours"):
+        _ = Store(tmp_path).records
+
+
+def test_a_longer_run_replaces_the_shorter(tmp_path: Path) -> None:
+    for budget in (2.0, 4.0, 3.0):
+        case = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, budget)
+        run_cases([case], Places(tmp_path), 1)
+    [record] = Store(tmp_path).records.values()
+    assert record.case.budget == 4.0
+
+
+def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    with Store(tmp_path).writing(), pytest.raises(StorageError, match="Another process"):
+        run_cases(GRID.cases(), Places(tmp_path), 1)
+
+
+def test_results_of_other_data_are_not_mixed(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.about({"a": "1"})
+    store.about({"a": "1", "b": "2"})
+    with pytest.raises(DataError, match="other data of b"):
+        store.about({"b": "3"})
+
+
+def test_a_run_that_fails_is_named_and_what_was_done_is_kept(tmp_path: Path) -> None:
+    good = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, 2.0)
+    bad = Case("paper", "hartmann3-good", "none", "no-such-method", 1, 1, 2.0)
+    with pytest.raises(HaltedError, match="hartmann3-good/none/no-such-method/1/1 failed: Method"):
+        run_cases([good, bad], Places(tmp_path), 1)
+    assert [record.case for record in Store(tmp_path).records.values()] == [good]
+
+
+def test_missing_data_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    case = Case("paper", "lcbench-3945", "none", "random", 1, 0, 1.0)
+    with pytest.raises(DataError, match="needs a folder with lcbench/model.onnx"):
+        run_cases([case], Places(tmp_path), 1)
+
+
+def test_the_members_of_a_crew_end_with_whoever_called_them(tmp_path: Path) -> None:
+    script = tmp_path / "grid.py"
+    script.write_text(SCRIPT.replace("range(4), 1, 3.0", "range(400), 1, 30.0"))
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path / "results")])
+    members = _wait_for_children(process.pid)
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while any(_alive(member) for member in members):
+        assert time.monotonic() < deadline, "a member outlived its caller"
+        time.sleep(0.05)
+
+
+def _wait_for_children(pid: int) -> list[int]:
+    """The processes below one, as soon as there are two members besides Python's own helper."""
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    if not path.exists():
+        pytest.skip("this system does not list the children of a process")
+    deadline = time.monotonic() + 20
+    while len(children := path.read_text().split()) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return [int(child) for child in children]
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_the_time_left_follows_what_each_method_takes() -> None:
+    cases = [
+        Case("paper", "b", "none", method, 1, seed, 1.0)
+        for seed in range(3)
+        for method in ("quick", "slow")
+    ]
+    estimate = Estimate(cases, processes=2)
+    assert estimate.seconds() is None
+    estimate.ran(cases[0], 1.0)
+    assert estimate.seconds() == pytest.approx((2 * 1.0 + 3 * 1.0) / 2)
+    estimate.ran(cases[1], 9.0)
+    assert estimate.seconds() == pytest.approx((2 * 1.0 + 2 * 9.0) / 2)
+
+
+def test_progress_is_told_in_lines_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shown = Progress(1)
+    shown.begin(list(GRID.cases()), 3)
+    shown.end()
+    said = capsys.readouterr().err
+    assert "15 runs, 3 of them done before." in said
+    assert "All 15 runs are done" in said

@@ -38,9 +38,9 @@ COLUMNS: dict[str, Any] = {
 }
 """What is kept of each trial, in the order they were asked.
 
-`loss` is nan for a failure, `full` the loss of the same configuration after a full training. -1
-stands for no bracket, rung or parent. `before` is how many trials had ended when this one was
-asked, `ended` its place among those that ended.
+`loss` is nan for a failure, `full` the loss of the same configuration after a full training, `cost`
+in full trainings. -1 stands for no bracket, rung or parent. `before` is how many trials had ended
+when this one was asked, `ended` its place among those that ended.
 """
 
 Column = NDArray[Any]
@@ -84,6 +84,7 @@ def _recorded(case: Case, made: Setting, runs: Sequence[Run]) -> Record:
         for name, kind in COLUMNS.items()
         if name not in ("full", "before")
     }
+    columns["cost"] = columns["cost"] / made.benchmark.fidelity.high
     columns["full"] = _in_full(made, trials, columns["loss"])
     columns["before"] = _before(made.study)
     values = [

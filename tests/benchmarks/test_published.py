@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from scipy import stats
+from shared import data_folder, paper_folder
 
 from priorband import Categorical, Float, Integer, Space
 from priorband.benchmarks.lcbench import PAPER_TASKS, LCBench
 from priorband.benchmarks.published import Unequal, published_prior, published_shift
 from priorband.streams import generator
-from shared import data_folder, paper_folder
 
 SPACE = Space(
     {

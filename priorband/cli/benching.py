@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from priorband.errors import DataError, MethodError
 from priorband.experiments.cases import RULES, Grid
 from priorband.experiments.presets import PRESETS, cases, preset
 from priorband.experiments.progress import Progress
+from priorband.experiments.report.report import report
 from priorband.experiments.running import Places, run_cases
 from priorband.methods import optimizer
 from priorband.values import replaced
@@ -42,7 +44,10 @@ def grammar(command: Command) -> None:
     usual = os.cpu_count() or 1
     run.add_argument("--processes", type=count, default=usual, help=f"at once (default {usual})")
     run.set_defaults(command=_run)
-    for one in (listed, run):
+    told = command("bench report", "write the tables and figures of results as a page")
+    told.add_argument("--also", metavar="FOLDER", nargs="+", type=Path, help="more results")
+    told.set_defaults(command=_report)
+    for one in (listed, run, told):
         places(one)
 
 
@@ -84,6 +89,12 @@ def _run(args: argparse.Namespace) -> int:
     grids = _narrowed(args, _grids(args, where))
     run_cases(cases(grids), where, args.processes, Progress(args.processes))
     print(f"Results are in {args.results}. `priorband bench report` shows them.")
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    page = report(placed(args), args.also or (), lambda said: print(said, file=sys.stderr))
+    print(f"The report is {page}; beside it are Markdown, CSV and SVG files.")
     return 0
 
 

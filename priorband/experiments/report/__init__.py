@@ -1,0 +1,1 @@
+"""The report: what runs come to, beside what the paper prints."""

@@ -1,0 +1,212 @@
+"""Cell by cell against the paper: its first table under both rules, and its authors' traces."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from priorband.analysis.curves import loss_at
+from priorband.analysis.summary import Array, Summary, difference, summarised
+from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.priors import QUALITIES
+from priorband.experiments.cases import ignores_prior
+from priorband.experiments.figures.curves import Frame, Line, Panel, curves
+from priorband.experiments.figures.style import display_name
+from priorband.experiments.paper import Place, Printed, Traces
+from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.results import Results
+from priorband.experiments.report.tables import (
+    Measured,
+    Scope,
+    agreement,
+    full,
+    measured,
+    number,
+)
+
+BUDGETS = tuple(range(1, 21))
+_BOTH = ("published", "paper")
+
+
+def cell_by_cell(
+    results: Results,
+    printed: dict[Place, Printed],
+    methods: Sequence[str],
+    horizons: Sequence[float],
+) -> Section | None:
+    """Every printed cell of the paper's first table beside ours, under both rules."""
+    found = {
+        rules: [
+            cell
+            for horizon in horizons
+            for cell in measured(results, printed, Scope(rules, methods), horizon)
+            if cell.printed is not None and _once(cell)
+        ]
+        for rules in _BOTH
+    }
+    if not any(found.values()):
+        return None
+    blocks = [
+        _family_table(family, found)
+        for family in dict.fromkeys(c.benchmark.family for cells in found.values() for c in cells)
+    ]
+    return Section(
+        "The first table, cell by cell",
+        [
+            "Every cell that the paper prints of random search, Hyperband and PriorBand, beside "
+            "ours: under the rules that the published code followed, and under the paper's text. "
+            "Random search and Hyperband ignore the prior, so each of their cells stands once. "
+            "The difference is in standard errors of the two means together; the printed spread "
+            "is a standard deviation over 50 seeds.",
+            *_said(found),
+        ],
+        blocks,
+    )
+
+
+def _once(cell: Measured) -> bool:
+    return not ignores_prior(cell.method) or cell.prior == QUALITIES[0]
+
+
+def _said(found: dict[str, list[Measured]]) -> list[str]:
+    lines = []
+    for rules, cells in found.items():
+        for family in dict.fromkeys(cell.benchmark.family for cell in cells):
+            one, two, of = agreement([c for c in cells if c.benchmark.family == family])
+            title = "the published rules" if rules == "published" else "the paper's text"
+            lines.append(
+                f"{family} under {title}: {one} of {of} cells within one standard error, "
+                f"{two} within two."
+            )
+    return lines
+
+
+def _family_table(family: str, found: dict[str, list[Measured]]) -> Table:
+    both: dict[tuple[str, str, str, float], dict[str, Measured]] = {}
+    for rules, cells in found.items():
+        for cell in cells:
+            if cell.benchmark.family == family:
+                key = (cell.benchmark.title, display_name(cell.method), cell.prior, cell.horizon)
+                both.setdefault(key, {})[rules] = cell
+    rows, numbers = [], []
+    for (title, method, prior, horizon), by_rules in both.items():
+        some = next(iter(by_rules.values()))
+        quality = "any" if ignores_prior(some.method) else prior
+        assert some.printed is not None
+        theirs = f"{some.printed.mean:g} ± {some.printed.sd:g}"
+        ours = [_compared(by_rules.get(rules)) for rules in _BOTH]
+        rows.append([*map(Cell, (title, f"{horizon:g}x", method, quality, theirs)), *sum(ours, [])])
+        figures = [_figures(by_rules.get(rules)) for rules in _BOTH]
+        about = [title, f"{horizon:g}", some.method, quality, some.printed.mean, some.printed.sd]
+        numbers.append([*about, *sum(figures, [])])
+    fields = ["benchmark", "horizon", "method", "prior", "paper_mean", "paper_sd"]
+    for rules in _BOTH:
+        fields += [f"{rules}_{name}" for name in ("mean", "sd", "se", "difference_in_se")]
+    heads = ["benchmark", "budget", "method", "prior", "paper prints"]
+    heads += ["published rules", "difference", "paper's text", "difference"]
+    name = f"first-table-{family.lower().replace(' ', '-')}"
+    return Table(name, f"The paper's first table on {family}", heads, rows, fields, numbers)
+
+
+def _compared(cell: Measured | None) -> list[Cell]:
+    if cell is None:
+        return [Cell("not run"), Cell("")]
+    ours, apart = cell.ours, cell.apart
+    text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
+    return [Cell(text), Cell(f"{apart:+.2f} se", bold=abs(apart) > 2)]
+
+
+def _figures(cell: Measured | None) -> list[object]:
+    if cell is None:
+        return [""] * 4
+    return [*map(full, (cell.ours.mean, cell.ours.sd, cell.ours.sem)), f"{cell.apart:.3f}"]
+
+
+def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section | None:
+    """The lowest loss seen at each budget, beside the authors' own runs."""
+    rows, numbers, apart = [], list[Sequence[object]](), list[float]()
+    for benchmark in results.benchmarks:
+        for method in methods:
+            qualities = QUALITIES[:1] if ignores_prior(method) else QUALITIES
+            for prior in qualities:
+                ours = _seen(results, benchmark, prior, method)
+                known = theirs.get((benchmark.published or "", prior, display_name(method)))
+                if ours is None or known is None:
+                    continue
+                gaps = [_gap(ours[k], known[:, k]) for k in range(len(BUDGETS))]
+                apart += gaps
+                quality = "any" if ignores_prior(method) else prior
+                shown = [Cell(f"{gap:+.1f}", bold=abs(gap) > 2) for gap in gaps]
+                about = [benchmark.title, display_name(method), quality]
+                rows.append([*map(Cell, about), *shown])
+                for k, gap in enumerate(gaps):
+                    told = summarised(known[:, k])
+                    numbers.append([*about, BUDGETS[k], *_pair(ours[k], told), f"{gap:.3f}"])
+    if not rows:
+        return None
+    heads = ["benchmark", "method", "prior", *(f"{budget}x" for budget in BUDGETS)]
+    fields = ["benchmark", "method", "prior", "budget"]
+    fields += [f"{who}_{what}" for who in ("our", "their") for what in ("mean", "sd", "se")]
+    caption = "Our lowest loss less the authors', in standard errors of both, at each budget"
+    table = Table("traces", caption, heads, rows, [*fields, "difference_in_se"], numbers)
+    one, two = (sum(abs(gap) <= limit for gap in apart) for limit in (1, 2))
+    return Section(
+        "Against the authors' traces",
+        [
+            "The authors published the lowest loss that each of their runs had seen, at whatever "
+            "fidelity. Ours, under the published rules, is compared at every budget from 1 to 20. "
+            f"Of {len(apart)} differences {one} lie within one standard error and {two} within "
+            "two; neighbours in a row are alike, since a run's lowest loss only ever falls.",
+        ],
+        [table, *_trace_figures(results, theirs, methods)],
+    )
+
+
+def _seen(results: Results, benchmark: Entry, prior: str, method: str) -> list[Summary] | None:
+    cell = results.cell("published", benchmark.name, prior, method)
+    if results.reach(cell) < BUDGETS[-1]:
+        return None
+    runs = results.curves(cell).values()
+    return [summarised([loss_at(curve, budget) for curve in runs]) for budget in BUDGETS]
+
+
+def _gap(ours: Summary, known: Array) -> float:
+    told = summarised(known)
+    if not told.n or not ours.n:
+        return math.nan
+    return difference(ours, told.mean, told.sd, told.n)
+
+
+def _pair(ours: Summary, told: Summary) -> list[str]:
+    return [full(x) for one in (ours, told) for x in (one.mean, one.sd, one.sem)]
+
+
+def _trace_figures(results: Results, theirs: Traces, methods: Sequence[str]) -> list[Figure]:
+    made = []
+    frame = Frame("budget in full trainings", "lowest loss seen", share_y=False)
+    for prior in QUALITIES:
+        panels = []
+        for benchmark in results.benchmarks:
+            lines = []
+            for method in methods:
+                ours = _seen(results, benchmark, prior, method)
+                known = theirs.get((benchmark.published or "", prior, display_name(method)))
+                if ours is not None and known is not None:
+                    told = [summarised(known[:, k]) for k in range(len(BUDGETS))]
+                    lines += [_line(method, ours), _line(f"{method} (published)", told)]
+            if lines:
+                panels.append(Panel(benchmark.title, tuple(lines)))
+        if panels:
+            caption = (
+                f"Lowest loss seen under {prior} priors, mean and standard error over seeds: ours "
+                "under the published rules, and the authors' own runs (published)."
+            )
+            name = f"traces-{prior}"
+            made.append(Figure(name, caption, curves(panels, frame, name)))
+    return made
+
+
+def _line(label: str, points: Sequence[Summary]) -> Line:
+    budgets = np.array(BUDGETS, dtype=np.float64)
+    means, errors = (np.array([getattr(p, name) for p in points]) for name in ("mean", "sem"))
+    return Line(label, budgets, means, errors)

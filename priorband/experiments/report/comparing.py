@@ -1,0 +1,111 @@
+"""Methods against each other: mean relative ranks and normalised regret over budget."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from priorband.analysis.groups import Group
+from priorband.analysis.ranks import rank_curves
+from priorband.analysis.regret import regret_curves
+from priorband.analysis.summary import Array, Band
+from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.priors import QUALITIES
+from priorband.experiments.figures.curves import Frame, Line, Panel, curves
+from priorband.experiments.report.blocks import Figure
+from priorband.experiments.report.fidelities import Rankings
+from priorband.experiments.report.results import Results, places
+from priorband.experiments.report.tables import Scope
+
+_POINTS = 400
+
+
+def axis(horizon: float, start: float = 1.0) -> Array:
+    """The budgets of a figure."""
+    return np.linspace(start, horizon, _POINTS)
+
+
+def reach(results: Results, scope: Scope) -> float:
+    """The budget that all runs of a scope reached."""
+    cells = [
+        cell
+        for cell in results.records
+        if (cell[0], cell[4]) == (scope.rules, scope.workers) and cell[3] in scope.methods
+    ]
+    return min((results.reach(cell) for cell in cells), default=0.0)
+
+
+def rank_figure(
+    results: Results, scope: Scope, found: Rankings, name: str, marks: tuple[float, ...]
+) -> Figure | None:
+    """Mean relative ranks over budget, by prior and by correlation."""
+    horizon = reach(results, scope)
+    every = [entry for entry in results.benchmarks if entry.published]
+    panels = []
+    for title, entries, priors in _groups(every or results.benchmarks, found):
+        where = places(entries, priors)
+        group = results.group(scope.rules, scope.methods, where, scope.workers)
+        if group:
+            grid, bands = rank_curves(group, axis(horizon))
+            count = len(next(iter(group.values())))
+            note = f"{count} cell{'s' * (count > 1)}"
+            panels.append(Panel(title, _lines(grid, bands), marks, note=note))
+    if not panels:
+        return None
+    frame = Frame(_budget(scope), "mean relative rank")
+    caption = (
+        "Mean relative rank among the methods shown, lower is better, mean and standard error over "
+        "seeds. A cell is a benchmark under a prior. Dotted lines mark the horizons of the tables."
+    )
+    return Figure(name, caption, curves(panels, frame, name))
+
+
+def _groups(
+    entries: Sequence[Entry], found: Rankings
+) -> list[tuple[str, Sequence[Entry], Sequence[str]]]:
+    groups: list[tuple[str, Sequence[Entry], Sequence[str]]] = [
+        ("good and bad priors", entries, ("good", "bad")),
+        ("all three priors", entries, QUALITIES),
+        *((f"{quality} prior", entries, (quality,)) for quality in QUALITIES),
+    ]
+    for kind in ("high", "low"):
+        some = [e for e in entries if e.name in found and found[e.name].kind == kind]
+        for quality in ("good", "bad"):
+            groups.append((f"{kind} correlation, {quality} prior", some, (quality,)))
+    return [group for group in groups if group[1]]
+
+
+def regret_figures(
+    results: Results, scope: Scope, name: str, marks: tuple[float, ...]
+) -> list[Figure]:
+    """Normalised regret over budget on each benchmark, a figure for each prior."""
+    horizon = reach(results, scope)
+    made = []
+    for prior in QUALITIES:
+        panels = []
+        for entry in results.benchmarks:
+            where = [(entry.name, prior)]
+            group: Group = results.group(scope.rules, scope.methods, where, scope.workers)
+            if group:
+                grid, bands = regret_curves(group, horizon, axis(horizon), 1.0)
+                panels.append(Panel(entry.title, _lines(grid, bands), marks))
+        if panels:
+            frame = Frame(_budget(scope), "normalised regret", log_y=True, y_limits=(1e-2, 1.0))
+            caption = (
+                f"Normalised regret under {prior} priors, mean and standard error over seeds: 0 is "
+                "the best and 1 the worst loss after full training that any method shown had as "
+                "its incumbent on the benchmark."
+            )
+            figure = f"{name}-{prior}"
+            made.append(Figure(figure, caption, curves(panels, frame, figure)))
+    return made
+
+
+def _lines(
+    grid: np.ndarray[tuple[int, ...], np.dtype[np.float64]], bands: dict[str, Band]
+) -> tuple[Line, ...]:
+    return tuple(Line(method, grid, band.mean, band.sem) for method, band in bands.items())
+
+
+def _budget(scope: Scope) -> str:
+    each = "" if scope.workers == 1 else f" for each of {scope.workers} workers"
+    return f"budget in full trainings{each}"

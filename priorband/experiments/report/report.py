@@ -1,0 +1,186 @@
+"""The whole report: what there is to say of the runs in some folders."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import final
+
+from priorband.errors import DataError
+from priorband.experiments.cases import RULES
+from priorband.experiments.paper import Place, Printed, authors_traces, printed_cells
+from priorband.experiments.presets import ABLATIONS, MODELS, PARALLEL, SIMPLE, SINGLE
+from priorband.experiments.report.against import cell_by_cell, traces
+from priorband.experiments.report.beliefs import belief_section
+from priorband.experiments.report.blocks import Figure, Section, Table
+from priorband.experiments.report.comparing import rank_figure, reach, regret_figures
+from priorband.experiments.report.costs import cost_section
+from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
+from priorband.experiments.report.pages import write
+from priorband.experiments.report.results import Results
+from priorband.experiments.report.tables import Scope, agreement, measured, performance
+from priorband.experiments.running import Places, all_centres
+from priorband.experiments.store import Store
+from priorband.values import frozen
+
+TITLE = "PriorBand's evaluation"
+_RULES = {"paper": "the paper's text", "published": "the published rules"}
+
+
+@final
+@frozen
+class Topic:
+    """Methods that belong together, and the horizons at which the paper compares them."""
+
+    name: str
+    title: str
+    methods: Sequence[str]
+    horizons: tuple[float, ...]
+    workers: int = 1
+    drawn: Sequence[str] = ()
+    """Methods that stand in the figures beside those of the tables."""
+    regret: bool = True
+
+
+TOPICS = (
+    Topic("single", "One worker: RS, HB and PriorBand", SINGLE, (5.0, 12.0), 1, SIMPLE),
+    Topic("models", "Methods with models", MODELS, (10.0, 20.0), 1, ("priorband",)),
+    Topic("parallel", "Four workers", PARALLEL, (1.0, 5.0), 4),
+    Topic("ablations", "Ablations of PriorBand", ABLATIONS, (5.0, 12.0), regret=False),
+)
+
+
+def report(places: Places, more: Sequence[Path] = (), say: Callable[[str], None] = print) -> Path:
+    """Write the report of the results in a folder, and of more folders; the page's path."""
+    folders = [places.results, *more]
+    results = Results(record for folder in folders for record in Store(folder).records.values())
+    if not results.records:
+        raise DataError(
+            f"There are no results in {places.results}. Make some with `priorband bench run`."
+        )
+    say(f"{sum(map(len, results.records.values()))} runs of {len(results.benchmarks)} benchmarks.")
+    return write(places.results / "report", TITLE, list(sections(results, places, folders, say)))
+
+
+def sections(
+    results: Results, places: Places, folders: Sequence[Path], say: Callable[[str], None]
+) -> Iterator[Section]:
+    """All that the runs allow to say."""
+    printed = printed_cells(places.paper)
+    yield _about(results)
+    say("Comparing with the paper's tables and traces ...")
+    made = cell_by_cell(results, printed, SINGLE, TOPICS[0].horizons)
+    if made is not None:
+        yield made
+    made = traces(results, authors_traces(places.paper), SINGLE)
+    if made is not None:
+        yield made
+    say("Measuring how fidelities correlate ...")
+    found = rankings(results.benchmarks, places)
+    for topic in (*TOPICS, *_others(results)):
+        say(f"Drawing: {topic.title} ...")
+        yield from _topic(topic, results, printed, found)
+    say("Drawing priors and how far they are trusted ...")
+    yield from _beliefs(results, places)
+    for last in (fidelity_section(results.benchmarks, found), cost_section(folders)):
+        if last is not None:
+            yield last
+
+
+def _about(results: Results) -> Section:
+    words = [
+        "Losses are those after a full training of the configuration with the lowest loss seen, "
+        "at any fidelity, within the budget. A budget counts full trainings; a promoted "
+        "configuration pays only what it adds. Cells show mean ± standard deviation (standard "
+        "error) over seeds, the lowest mean in bold, and below it what the paper prints.",
+        "Runs under the paper's text follow the paper; runs under the published rules follow what "
+        "the code behind its figures did where that departed, so only they can be expected to "
+        "match its numbers.",
+    ]
+    stand_ins = [entry.title for entry in results.benchmarks if entry.stands_in]
+    if stand_ins:
+        words.append(
+            f"{', '.join(stand_ins)}: these are models fitted to evaluations of the paper's "
+            "surrogates, not those surrogates. They rank methods alike; absolute values are good "
+            "to about 0.015."
+        )
+    return Section("What is shown", words)
+
+
+def _others(results: Results) -> Iterator[Topic]:
+    """Methods that belong to none of the paper's tables, or ran with other numbers of workers."""
+    known = {(m, t.workers) for t in TOPICS for m in (*t.methods, *t.drawn)}
+    crews: dict[int, list[str]] = {}
+    for _, _, _, method, workers in results.records:
+        if (method, workers) not in known and method not in crews.setdefault(workers, []):
+            crews[workers].append(method)
+    for workers, methods in sorted(crews.items()):
+        if methods:
+            also = [m for m in SINGLE if (m, workers) in known and m not in methods]
+            title = f"Other methods, {workers} worker{'s' * (workers > 1)}"
+            horizon = max(results.reach(c) for c in results.records if c[3] in methods)
+            yield Topic(f"other-{workers}", title, [*also, *methods], (horizon,), workers)
+
+
+def _topic(
+    topic: Topic, results: Results, printed: dict[Place, Printed], found: Rankings
+) -> Iterator[Section]:
+    for rules in reversed(RULES):
+        scope = Scope(
+            rules, [m for m in topic.methods if results.has(rules, m, topic.workers)], topic.workers
+        )
+        if len(scope.methods) < min(2, len(topic.methods)) or scope.methods == ["priorband"]:
+            continue
+        blocks: list[Table | Figure] = [
+            *_tables(topic, scope, results, printed),
+            *_figures(topic, scope, results, found),
+        ]
+        if blocks:
+            words = [f"Under {_RULES[rules]}.", *_agreement(topic, scope, results, printed)]
+            yield Section(f"{topic.title}, under {_RULES[rules]}", words, blocks)
+
+
+def _tables(
+    topic: Topic, scope: Scope, results: Results, printed: dict[Place, Printed]
+) -> Iterator[Table]:
+    for horizon in topic.horizons:
+        cells = measured(results, printed, scope, horizon)
+        if cells:
+            each = "" if scope.workers == 1 else f" for each of {scope.workers} workers"
+            caption = f"Loss at {horizon:g} full trainings{each}, under {_RULES[scope.rules]}"
+            name = f"{topic.name}-{scope.rules}-{horizon:g}x"
+            yield performance(name, caption, scope, cells)
+
+
+def _figures(topic: Topic, scope: Scope, results: Results, found: Rankings) -> Iterator[Figure]:
+    also = [m for m in topic.drawn if results.has(scope.rules, m, scope.workers)]
+    drawn = Scope(scope.rules, [*scope.methods, *also], scope.workers)
+    if reach(results, drawn) <= 1.0 or len(drawn.methods) < 2:
+        return
+    name = f"{topic.name}-{scope.rules}"
+    ranks = rank_figure(results, drawn, found, f"ranks-{name}", topic.horizons)
+    if ranks is not None:
+        yield ranks
+    if topic.regret:
+        yield from regret_figures(results, drawn, f"regret-{name}", topic.horizons)
+
+
+def _agreement(
+    topic: Topic, scope: Scope, results: Results, printed: dict[Place, Printed]
+) -> list[str]:
+    cells = [c for h in topic.horizons for c in measured(results, printed, scope, h)]
+    families = dict.fromkeys(cell.benchmark.family for cell in cells if cell.printed is not None)
+    said = []
+    for family in families:
+        one, two, of = agreement([c for c in cells if c.benchmark.family == family])
+        said.append(
+            f"{family}: {one} of {of} printed cells within one standard error, {two} within two."
+        )
+    return said
+
+
+def _beliefs(results: Results, places: Places) -> Iterator[Section]:
+    cases = [record.case for runs in results.records.values() for record in runs.values()]
+    here = {e.name for e in results.benchmarks if not e.missing(places.data)}
+    known = [c for c in cases if c.benchmark in here and (c.rules == "paper" or places.paper)]
+    made = belief_section(results, places, all_centres(known, places))
+    if made is not None:
+        yield made

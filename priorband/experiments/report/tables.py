@@ -1,0 +1,159 @@
+"""Final performance: what methods reach at a horizon, beside the cell that the paper prints."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import final
+
+from priorband.analysis.curves import value_at
+from priorband.analysis.summary import Summary, difference, summarised
+from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.priors import QUALITIES
+from priorband.experiments.figures.style import display_name
+from priorband.experiments.paper import Place, Printed
+from priorband.experiments.report.blocks import Cell, Table
+from priorband.experiments.report.results import Results
+from priorband.values import frozen
+
+FIELDS = (
+    *("rules", "workers", "horizon", "prior", "benchmark", "stand_in", "method"),
+    *("mean", "sd", "se", "seeds", "missing", "best"),
+    *("published_mean", "published_sd", "published_seeds", "difference_in_se"),
+)
+
+
+@final
+@frozen
+class Measured:
+    """A cell of ours, and the paper's where it prints one."""
+
+    benchmark: Entry
+    prior: str
+    method: str
+    horizon: float
+    ours: Summary
+    printed: Printed | None
+
+    @property
+    def apart(self) -> float:
+        """How far it lies from the printed one, in standard errors of both; nan without one."""
+        if self.printed is None:
+            return math.nan
+        return difference(self.ours, self.printed.mean, self.printed.sd, self.printed.seeds)
+
+
+@final
+@frozen
+class Scope:
+    """Which runs a table shows: under these rules, with so many workers."""
+
+    rules: str
+    methods: Sequence[str]
+    workers: int = 1
+
+
+def measured(
+    results: Results, printed: dict[Place, Printed], scope: Scope, horizon: float
+) -> list[Measured]:
+    """All cells of a table: each benchmark under each prior, a cell for each method that ran."""
+    found = []
+    for benchmark in results.benchmarks:
+        for prior in QUALITIES:
+            for method in scope.methods:
+                cell = results.cell(scope.rules, benchmark.name, prior, method, scope.workers)
+                if results.reach(cell) >= horizon:
+                    values = [value_at(curve, horizon) for curve in results.curves(cell).values()]
+                    ours = summarised(values)
+                    place = Place(
+                        benchmark.published or "",
+                        prior,
+                        display_name(method),
+                        horizon,
+                        scope.workers,
+                    )
+                    theirs = printed.get(place)
+                    found.append(Measured(benchmark, prior, method, horizon, ours, theirs))
+    return found
+
+
+def performance(name: str, caption: str, scope: Scope, cells: Sequence[Measured]) -> Table:
+    """A table with a row for each benchmark and prior, and a column for each method."""
+    rows, methods = _rows(cells), [m for m in scope.methods if m in {c.method for c in cells}]
+    made = []
+    for (title, prior), row in rows.items():
+        best = _best(row.values())
+        texts = [_shown(row.get(method), best) for method in methods]
+        made.append([Cell(title), Cell(prior), *texts])
+    heads = ["benchmark", "prior", *map(display_name, methods)]
+    return Table(name, caption, heads, made, FIELDS, [_numbers(scope, c, rows) for c in cells])
+
+
+_Row = dict[str, Measured]
+
+
+def _rows(cells: Sequence[Measured]) -> dict[tuple[str, str], _Row]:
+    rows: dict[tuple[str, str], _Row] = {}
+    for cell in cells:
+        rows.setdefault((cell.benchmark.title, cell.prior), {})[cell.method] = cell
+    return rows
+
+
+def _best(row: Iterable[Measured]) -> float:
+    means = [cell.ours.mean for cell in row]
+    return min((mean for mean in means if math.isfinite(mean)), default=math.nan)
+
+
+def _shown(cell: Measured | None, best: float) -> Cell:
+    if cell is None:
+        return Cell("")
+    ours = cell.ours
+    text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
+    if ours.missing:
+        text += f", {ours.missing} missing"
+    below = ""
+    if cell.printed is not None:
+        below = f"paper {cell.printed.mean:g} ± {cell.printed.sd:g}, {cell.apart:+.1f} se"
+    return Cell(text, below, ours.mean == best)
+
+
+def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) -> list[object]:
+    best = _best(rows[cell.benchmark.title, cell.prior].values())
+    ours, theirs = cell.ours, cell.printed
+    about = [scope.rules, scope.workers, f"{cell.horizon:g}", cell.prior]
+    about += [cell.benchmark.published or cell.benchmark.title, int(cell.benchmark.stands_in)]
+    own = [cell.method, *map(full, (ours.mean, ours.sd, ours.sem)), ours.n, ours.missing]
+    paper = ["", "", "", ""]
+    if theirs is not None:
+        paper = [f"{theirs.mean:g}", f"{theirs.sd:g}", str(theirs.seeds), f"{cell.apart:.3f}"]
+    return [*about, *own, int(ours.mean == best), *paper]
+
+
+def agreement(cells: Sequence[Measured]) -> tuple[int, int, int]:
+    """How many cells lie within one and within two standard errors of the paper's, and of how many.
+
+    A method that ignores the prior has one cell, printed under every prior.
+    """
+    apart: dict[tuple[str, str, str, float], float] = {}
+    for cell in cells:
+        if cell.printed is not None:
+            alike = cell.prior if cell.method not in _ONCE else ""
+            apart.setdefault((cell.benchmark.name, cell.method, alike, cell.horizon), cell.apart)
+    distances = [abs(value) for value in apart.values()]
+    return sum(d <= 1 for d in distances), sum(d <= 2 for d in distances), len(distances)
+
+
+_ONCE = {"random", "hyperband"}
+"""Printed with the same figures in every block of the paper's first table."""
+
+
+def number(value: float) -> str:
+    """Three digits behind the point, as the paper prints; none of a number that is not there.
+
+    >>> number(0.0456), number(12.3), number(float("nan"))
+    ('0.046', '12.300', '–')
+    """
+    return f"{value:.3f}" if math.isfinite(value) else "–"
+
+
+def full(value: float) -> str:
+    """A number for machines; empty where it is not there."""
+    return repr(round(value, 9)) if math.isfinite(value) else ""

@@ -7,9 +7,10 @@ from typing import Any, Literal, final
 from priorband.errors import FormatError, MethodError, suggestion
 from priorband.values import field_names, frozen
 
-Rules = Literal["paper", "published"]
-RULES: tuple[Rules, ...] = ("paper", "published")
-"""As the paper's text says, or as the code behind its published figures did."""
+Rules = Literal["paper", "authors", "published"]
+RULES: tuple[Rules, ...] = ("paper", "authors", "published")
+"""As the paper's text says; the same around the authors' own prior configurations; or as the code
+behind the published figures did."""
 NO_PRIOR = "none"
 """In the place of a prior's quality, for methods that ignore the prior: they run once for all."""
 BLIND = {

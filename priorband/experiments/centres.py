@@ -46,18 +46,18 @@ def _read(path: Path) -> Found:
     return found
 
 
-def published_centres(entries: Iterable[Entry], paper: Path | None) -> Found:
+def published_centres(rules: str, entries: Iterable[Entry], paper: Path | None) -> Found:
     """The centres that the published experiments used, by their authors' own file."""
     wanted = list(entries)
     if paper is None or not (paper / PUBLISHED).is_file():
         raise DataError(
-            f"The published rules need the authors' prior configurations: a folder with "
+            f"The rules {rules!r} need the authors' prior configurations: a folder with "
             f"{PUBLISHED}. Name it with --paper or PRIORBAND_PAPER, or take --rules paper."
         )
     try:
         told = json.loads((paper / PUBLISHED).read_text(encoding="utf-8"))["benchmarks"]
         return {
-            f"published/{entry.name}": {
+            f"{rules}/{entry.name}": {
                 quality: told[entry.published]["priors"][quality.replace("-", "_")]["config"]
                 for quality in QUALITIES
             }

@@ -5,7 +5,7 @@ from typing import final
 
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, suggestion
-from priorband.experiments.cases import RULES, Case, Grid
+from priorband.experiments.cases import Case, Grid
 from priorband.values import frozen, replaced
 
 SINGLE = ("random", "hyperband", "priorband")
@@ -39,9 +39,15 @@ class Preset:
 
 
 def _both(benchmarks: Sequence[str], methods: Sequence[str], grid: Grid) -> list[Grid]:
-    """A grid under the paper's text and under the published rules."""
+    """A grid under the published rules and under the paper's text."""
     made = replaced(grid, benchmarks=benchmarks, methods=methods)
-    return [replaced(made, rules=rules) for rules in reversed(RULES)]
+    return [replaced(made, rules=rules) for rules in ("published", "paper")]
+
+
+def _three(benchmarks: Sequence[str], methods: Sequence[str], grid: Grid) -> list[Grid]:
+    """The same, and PriorBand by the text around the authors' configurations."""
+    between = replaced(grid, rules="authors", benchmarks=benchmarks, methods=("priorband",))
+    return [*_both(benchmarks, methods, grid), between]
 
 
 def _shown(seeds: int, budget: float) -> Grid:
@@ -56,11 +62,11 @@ def _grid(seeds: int, workers: int, budget: float) -> Grid:
 PRESETS = {
     "paper-small": Preset(
         "the first table with 10 seeds, and the figures: minutes",
-        lambda here: [*_both(here, SINGLE, _grid(10, 1, 12.0)), _shown(10, 12.0)],
+        lambda here: [*_three(here, SINGLE, _grid(10, 1, 12.0)), _shown(10, 12.0)],
     ),
     "paper-single": Preset(
         "one worker, 50 seeds: random search, Hyperband, their priors, PriorBand",
-        lambda here: [*_both(here, (*SINGLE, *SIMPLE), _grid(50, 1, 20.0)), _shown(50, 20.0)],
+        lambda here: [*_three(here, (*SINGLE, *SIMPLE), _grid(50, 1, 20.0)), _shown(50, 20.0)],
     ),
     "paper-parallel": Preset(
         "four workers in simulated time, 10 seeds",

@@ -69,10 +69,11 @@ def all_centres(cases: Sequence[Case], places: Places) -> Centres:
     """The centres of all priors that cases name."""
     informed = [case for case in cases if case.prior != NO_PRIOR]
     by_text = [entry(name) for name in _names(c for c in informed if c.rules == "paper")]
-    by_code = [entry(name) for name in _names(c for c in informed if c.rules == "published")]
     found = dict(paper_centres(by_text, places.data, places.results))
-    if by_code:
-        found |= published_centres(by_code, places.paper)
+    for rules in ("authors", "published"):
+        told = [entry(name) for name in _names(c for c in informed if c.rules == rules)]
+        if told:
+            found |= published_centres(rules, told, places.paper)
     return found
 
 

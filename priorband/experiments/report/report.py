@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import final
 
 from priorband.errors import DataError
-from priorband.experiments.cases import RULES
 from priorband.experiments.paper import Place, Printed, authors_traces, printed_cells
 from priorband.experiments.presets import ABLATIONS, MODELS, PARALLEL, SIMPLE, SINGLE
 from priorband.experiments.report.against import cell_by_cell, traces
@@ -16,13 +15,12 @@ from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
 from priorband.experiments.report.results import Results
-from priorband.experiments.report.tables import Scope, agreement, measured, performance
+from priorband.experiments.report.tables import CALLED, Scope, agreement, measured, performance
 from priorband.experiments.running import Places, all_centres
 from priorband.experiments.store import Store
 from priorband.values import frozen
 
 TITLE = "PriorBand's evaluation"
-_RULES = {"paper": "the paper's text", "published": "the published rules"}
 
 
 @final
@@ -123,7 +121,7 @@ def _others(results: Results) -> Iterator[Topic]:
 def _topic(
     topic: Topic, results: Results, printed: dict[Place, Printed], found: Rankings
 ) -> Iterator[Section]:
-    for rules in reversed(RULES):
+    for rules in ("published", "paper"):
         scope = Scope(
             rules, [m for m in topic.methods if results.has(rules, m, topic.workers)], topic.workers
         )
@@ -134,8 +132,8 @@ def _topic(
             *_figures(topic, scope, results, found),
         ]
         if blocks:
-            words = [f"Under {_RULES[rules]}.", *_agreement(topic, scope, results, printed)]
-            yield Section(f"{topic.title}, under {_RULES[rules]}", words, blocks)
+            words = [f"Under {CALLED[rules]}.", *_agreement(topic, scope, results, printed)]
+            yield Section(f"{topic.title}, under {CALLED[rules]}", words, blocks)
 
 
 def _tables(
@@ -145,7 +143,7 @@ def _tables(
         cells = measured(results, printed, scope, horizon)
         if cells:
             each = "" if scope.workers == 1 else f" for each of {scope.workers} workers"
-            caption = f"Loss at {horizon:g} full trainings{each}, under {_RULES[scope.rules]}"
+            caption = f"Loss at {horizon:g} full trainings{each}, under {CALLED[scope.rules]}"
             name = f"{topic.name}-{scope.rules}-{horizon:g}x"
             yield performance(name, caption, scope, cells)
 

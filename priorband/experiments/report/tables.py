@@ -14,6 +14,12 @@ from priorband.experiments.report.blocks import Cell, Table
 from priorband.experiments.report.results import Results
 from priorband.values import frozen
 
+CALLED = {
+    "published": "the published rules",
+    "authors": "the text around the authors' configurations",
+    "paper": "the paper's text",
+}
+"""What the rules are called."""
 FIELDS = (
     *("rules", "workers", "horizon", "prior", "benchmark", "stand_in", "method"),
     *("mean", "sd", "se", "seeds", "missing", "best"),

@@ -7,7 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-from faults import calls, cut, database, elsewhere, frozen, full, objectives, race, signals, storm
+from faults import (
+    calls,
+    cut,
+    database,
+    elsewhere,
+    frozen,
+    full,
+    grid,
+    objectives,
+    race,
+    signals,
+    storm,
+)
 from faults.findings import Finding, Lacking, exit_code, table
 from faults.plants import PLANTS
 from faults.scene import Setting
@@ -42,6 +54,7 @@ FAULTS = {
     "frozen": Fault(frozen.run, {"times": (6, 1), "inside": (1, 0)}),
     "elsewhere": Fault(elsewhere.run, {"lease": (8.0, 2.0)}),
     "objectives": Fault(objectives.run, {"cases": (99, 99)}, ("sqlite",)),
+    "grid": Fault(grid.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }
 

@@ -14,6 +14,7 @@ FAULTS = [
     ("cut", "sqlite"),
     ("full", "sqlite"),
     ("objectives", "sqlite"),
+    ("grid", "sqlite"),
     ("database", "postgres"),
 ]
 PLANTS = [

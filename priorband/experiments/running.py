@@ -58,6 +58,7 @@ def run_cases(
             for done in worked(todo, processes, places.data, centres):
                 store.add(done.record)
                 times.writerow([*done.record.case.key, f"{done.seconds:.3f}"])
+                file.flush()
                 if watcher is not None:
                     watcher.ran(done.record.case, done.seconds)
         if watcher is not None:

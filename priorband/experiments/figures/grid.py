@@ -152,6 +152,11 @@ def _folded(text: str, size: float, width: float) -> str:
     if needed <= width:
         return text
     most = max(4, int(len(text) * width / needed))
-    lines = len(wrap(text, most))
-    least = next(room for room in range(1, most + 1) if len(wrap(text, room)) <= lines)
-    return "\n".join(wrap(text, least))
+    lines = len(_wrapped(text, most))
+    least = next(room for room in range(1, most + 1) if len(_wrapped(text, room)) <= lines)
+    return "\n".join(_wrapped(text, least))
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    """Lines that break between words only."""
+    return wrap(text, room, break_on_hyphens=False)

@@ -10,17 +10,19 @@ from priorband.benchmarks.catalogue import Entry, catalogue, entry
 from priorband.benchmarks.folder import data_folder, paper_folder
 from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.priors import QUALITIES
-from priorband.cli.texts import Command, above_zero, count
+from priorband.cli.texts import STUDY, Command, above_zero, count
 from priorband.errors import DataError, MethodError
 from priorband.experiments.cases import RULES, Grid
 from priorband.experiments.presets import PRESETS, cases, preset
 from priorband.experiments.progress import Progress
 from priorband.experiments.report.report import report
 from priorband.experiments.running import Places, run_cases
+from priorband.experiments.unpacking import studies, unpack
 from priorband.methods import optimizer
 from priorband.values import replaced
 
 RESULTS = "bench-results"
+_NAME = "such as paper/hartmann3-good/bad/priorband/1/0, or a pattern with *"
 
 
 def grammar(command: Command) -> None:
@@ -47,7 +49,14 @@ def grammar(command: Command) -> None:
     told = command("bench report", "write the tables and figures of results as a page")
     told.add_argument("--also", metavar="FOLDER", nargs="+", type=Path, help="more results")
     told.set_defaults(command=_report)
-    for one in (listed, run, told):
+    again = command("bench replay", "make every decision of runs again, and compare")
+    again.add_argument("runs", metavar="RUN", nargs="?", default="*", help=f"{_NAME} (default all)")
+    again.set_defaults(command=_replay)
+    opened = command("bench open", "write a run as a study, for `status`, `replay` and the others")
+    opened.add_argument("runs", metavar="RUN", help=_NAME)
+    opened.add_argument("study", metavar="STUDY", help=STUDY)
+    opened.set_defaults(command=_open)
+    for one in (listed, run, told, again, opened):
         places(one)
 
 
@@ -95,6 +104,28 @@ def _run(args: argparse.Namespace) -> int:
 def _report(args: argparse.Namespace) -> int:
     page = report(placed(args), args.also or (), lambda said: print(said, file=sys.stderr))
     print(f"The report is {page}; beside it are Markdown, CSV and SVG files.")
+    return 0
+
+
+def _replay(args: argparse.Namespace) -> int:
+    exact, differing = 0, list[str]()
+    for record, study in studies(placed(args), args.runs):
+        if study.replay().exact:
+            exact += 1
+        else:
+            differing.append(record.case.name)
+    print(f"{exact} of {exact + len(differing)} runs came out as recorded.")
+    print(*(f"  otherwise: {name}" for name in differing), sep="\n", end="\n" * bool(differing))
+    return 1 if differing else 0
+
+
+def _open(args: argparse.Namespace) -> int:
+    found = list(studies(placed(args), args.runs))
+    if len(found) > 1:
+        raise DataError(f"{len(found)} runs are called {args.runs!r}. Name one.")
+    [(record, study)] = found
+    unpack(study, args.study)
+    print(f"{record.case.name} is the study {args.study}.")
     return 0
 
 

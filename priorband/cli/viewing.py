@@ -24,7 +24,11 @@ def viewed(where: str) -> DurableStudy:
             first = journal.first()
             assert first is not None
             stored = body(first.body)["problem"]
-            prior, stand_in = from_plain(stored["space"]).prior, optimizer("random")
+            own = stored["method"].get(TAG) == "own"
+            prior, stand_in = (
+                from_plain(stored["space"]).prior,
+                optimizer("random") if own else None,
+            )
             return DurableStudy(journal, restored(stored, prior=prior, optimizer=stand_in))
         except BaseException:
             journal.close()

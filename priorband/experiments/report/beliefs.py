@@ -120,4 +120,4 @@ def _share_panel(
     grid = axis(results.reach(cell), 0.0)
     bands = share_grid(runs, grid)
     lines = tuple(Line(part, grid, band.mean, band.sem) for part, band in bands.items())
-    return Panel(f"{entry.title}, {quality}", lines)
+    return Panel(f"{entry.title}, {quality} prior", lines)

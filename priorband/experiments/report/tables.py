@@ -117,7 +117,9 @@ def _shown(cell: Measured | None, best: float) -> Cell:
         text += f", {ours.missing} missing"
     below = ""
     if cell.printed is not None:
-        below = f"paper {cell.printed.mean:g} ± {cell.printed.sd:g}, {cell.apart:+.1f} se"
+        below = (
+            f"paper {number(cell.printed.mean)} ± {number(cell.printed.sd)}, {cell.apart:+.1f} se"
+        )
     return Cell(text, below, ours.mean == best)
 
 

@@ -1,0 +1,62 @@
+"""A run taken out of the results: replayed, or written as a study that all tools can open."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from priorband.benchmarks.base import Benchmark
+from priorband.benchmarks.catalogue import entry
+from priorband.errors import DataError
+from priorband.events import Asked, Failed, Told
+from priorband.experiments.record import Record, opened
+from priorband.experiments.running import Places, all_centres
+from priorband.experiments.store import Store
+from priorband.opening import open_study
+from priorband.study import Study
+
+
+def named(store: Store, pattern: str) -> list[Record]:
+    """The runs whose names fit a pattern, such as `paper/*/bad/priorband/1/0`."""
+    found = [r for r in store.records.values() if fnmatchcase(r.case.name, pattern)]
+    if not found:
+        some = next((record.case.name for record in store.records.values()), None)
+        hint = f"A name looks like {some}." if some else "There are no runs at all."
+        raise DataError(f"No run in {store.folder} is called {pattern!r}. {hint}")
+    return found
+
+
+def studies(places: Places, pattern: str) -> Iterator[tuple[Record, Study]]:
+    """The studies of all runs whose names fit a pattern, as they were at their end."""
+    records = named(Store(places.results), pattern)
+    centres = all_centres([record.case for record in records], places)
+    benchmarks: dict[str, Benchmark] = {}
+    for record in records:
+        name = record.case.benchmark
+        if name not in benchmarks:
+            missing = entry(name).missing(places.data)
+            if missing:
+                raise DataError(f"The benchmark {name} needs {missing}.")
+            benchmarks[name] = entry(name).make(places.data)
+        yield record, opened(record, benchmarks[name], centres)
+
+
+def unpack(study: Study, where: str | Path) -> None:
+    """Write a study into a folder or a database, decision by decision."""
+    with open_study(
+        where,
+        space=study.space,
+        fidelity=study.fidelity,
+        method=study.optimizer,
+        seed=study.seed,
+        prior=study.prior,
+    ) as durable:
+        if len(durable.state.history):
+            raise DataError(f"There is a study in {where} already. Name another place.")
+        for event in study.state.history.events:
+            if isinstance(event, Asked):
+                again = durable.ask()
+                assert again == event.trial, "a run is decided by its seed and what it was told"
+            elif isinstance(event, Told):
+                durable.tell(event.trial, event.loss)
+            elif isinstance(event, Failed):
+                durable.fail(event.trial, event.reason)

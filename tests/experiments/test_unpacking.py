@@ -1,0 +1,77 @@
+"""Runs taken out of the results."""
+
+from pathlib import Path
+
+import pytest
+
+from priorband import DataError, open_study
+from priorband.cli import main
+from priorband.experiments.cases import Case
+from priorband.experiments.running import Places, run_cases
+from priorband.experiments.unpacking import studies, unpack
+
+CASES = [
+    Case("paper", "hartmann3-good", "bad", "priorband", 1, 0, 4.0),
+    Case("paper", "hartmann3-good", "bad", "priorband", 4, 0, 1.0),
+    Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, 3.0),
+]
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    made = Places(tmp_path_factory.mktemp("results"))
+    run_cases(CASES, made, 1)
+    return made
+
+
+def test_every_run_replays(places: Places) -> None:
+    found = list(studies(places, "*"))
+    assert sorted(record.case.key for record, _ in found) == sorted(case.key for case in CASES)
+    assert all(study.replay().exact for _, study in found)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_run_becomes_a_study_that_all_tools_open(
+    places: Places, case: Case, tmp_path: Path
+) -> None:
+    [(_, study)] = studies(places, case.name)
+    unpack(study, tmp_path / "study")
+    with open_study(tmp_path / "study", read_only=True) as durable:
+        assert durable.replay().exact
+        assert durable.best == study.best
+        assert len(durable.state.history) == len(study.state.history)
+    with pytest.raises(DataError, match="There is a study in"):
+        unpack(study, tmp_path / "study")
+
+
+def test_a_run_that_is_not_there_is_named_with_one_that_is(places: Places) -> None:
+    with pytest.raises(DataError, match="A name looks like paper/hartmann3-good/"):
+        list(studies(places, "nothing"))
+
+
+def test_the_command_line_replays_and_opens(
+    places: Places, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--results", str(places.results)]
+    assert main(["bench", "replay", *where]) == 0
+    assert "3 of 3 runs came out as recorded." in capsys.readouterr().out
+    assert main(["bench", "open", "paper/*", str(tmp_path / "two"), *where]) == 1
+    assert "3 runs are called 'paper/*'. Name one." in capsys.readouterr().err
+    assert main(["bench", "open", CASES[0].name, str(tmp_path / "one"), *where]) == 0
+    assert main(["status", str(tmp_path / "one")]) == 0
+    assert "priorband, seed 0" in capsys.readouterr().out
+
+
+def test_a_study_with_a_prior_of_its_own_still_says_its_method(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from priorband import Hartmann
+    from priorband.benchmarks.published import Unequal
+    from priorband.space.prior import Independent
+
+    space = Hartmann(3).space
+    belief = Independent(space, [Unequal(1, 5, False, 0.5)] * 3, space.decode([0.5] * 3))
+    place = tmp_path / "own"
+    open_study(place, space=space, fidelity=Hartmann(3).fidelity, prior=belief).close()
+    assert main(["status", str(place)]) == 0
+    assert "3 to 100, priorband, seed 0" in capsys.readouterr().out

@@ -43,9 +43,13 @@ class Entry:
     stands_in: bool = False
     apart: bool = False
     """Whether its files lie in a folder of their own, which is named for them alone."""
+    table: Path | None = None
+    """The user's own file that it is made of."""
 
     def missing(self, data: Folder) -> str:
         """What is not here, and where it would be found; empty where nothing is missing."""
+        if self.table is not None and not self.table.is_file():
+            return f"the file {self.table}"
         folder, named = self._root(data)
         if self.files and folder is None:
             return f"a folder with {self.files[0]}: name it with {named}"
@@ -60,8 +64,9 @@ class Entry:
         """A hash of the files it is made of: results of other data must not be mixed."""
         folder, _ = self._root(data)
         made = blake2b(digest_size=8)
-        for file in self.files:
-            made.update((folder or Path()).joinpath(file).read_bytes())
+        paths = [(folder or Path()) / file for file in self.files]
+        for path in paths if self.table is None else [self.table]:
+            made.update(path.read_bytes())
         return made.hexdigest()
 
     def _root(self, data: Folder) -> tuple[Folder, str]:
@@ -84,7 +89,8 @@ def entry(name: str) -> Entry:
         path, *columns = rest.split(":")
         words = dict(zip(("fidelity", "loss"), columns, strict=False))
         where, what = _TABLES[kind]
-        return Entry(name, f"{Path(path).name} ({what})", "own", _own(where, Path(path), words))
+        own, title = Path(path), f"{Path(path).name} ({what})"
+        return Entry(name, title, "own", _own(where, own, words), table=own)
     raise SpaceError(
         f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
         f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"

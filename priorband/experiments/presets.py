@@ -17,14 +17,17 @@ PARALLEL = (
     *("asha", "async-hyperband", "priorband", "asha+esp", "async-hyperband+esp"),
     *("mobster", "mobster+esp", "priorband+bo"),
 )
-ABLATIONS = (
-    "priorband",
-    *("priorband(50%)", "priorband(linear)", "priorband(constant)", "priorband(decay)"),
-    *("priorband(crossover)", "priorband(hypersphere)", "priorband(no-incumbent)"),
-    *("priorband(mode@min)", "priorband(no-mode)"),
-    *("priorband(rate=0.25)", "priorband(rate=0.75)"),
-    *("priorband(sigma=0.125)", "priorband(sigma=0.5)"),
-)
+ABLATION_PARTS = {
+    "shares": ("priorband(50%)", "priorband(linear)", "priorband(constant)", "priorband(decay)"),
+    "incumbent": ("priorband(crossover)", "priorband(hypersphere)", "priorband(no-incumbent)"),
+    "mode": ("priorband(mode@min)", "priorband(no-mode)"),
+    "search": (
+        *("priorband(rate=0.25)", "priorband(rate=0.75)"),
+        *("priorband(sigma=0.125)", "priorband(sigma=0.5)"),
+    ),
+}
+"""Which part of PriorBand is changed, and into what."""
+ABLATIONS = ("priorband", *(name for part in ABLATION_PARTS.values() for name in part))
 ILLUSTRATIONS = ("hartmann3-good", "hartmann3-terrible", "hartmann6-good", "hartmann6-terrible")
 """What the paper draws the chances of its three sources on."""
 

@@ -11,7 +11,8 @@ from priorband.analysis.summary import Array, Band
 from priorband.benchmarks.catalogue import Entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.report.blocks import Figure
+from priorband.experiments.figures.style import display_name
+from priorband.experiments.report.blocks import Cell, Figure, Table
 from priorband.experiments.report.fidelities import Rankings
 from priorband.experiments.report.results import Results, places
 from priorband.experiments.report.tables import Scope
@@ -57,6 +58,38 @@ def rank_figure(
         "seeds. A cell is a benchmark under a prior. Dotted lines mark the horizons of the tables."
     )
     return Figure(name, caption, curves(panels, frame, name))
+
+
+def rank_table(
+    results: Results, scope: Scope, found: Rankings, name: str, horizons: Sequence[float]
+) -> Table | None:
+    """Mean relative ranks at the horizons, by prior and by correlation."""
+    every = [entry for entry in results.benchmarks if entry.published]
+    heads, columns = list[tuple[str, float]](), list[dict[str, Band]]()
+    for horizon in horizons:
+        for title, entries, priors in _groups(every or results.benchmarks, found):
+            where = places(entries, priors)
+            group = results.group(scope.rules, scope.methods, where, scope.workers)
+            if group and reach(results, scope) >= horizon:
+                heads.append((title, horizon))
+                columns.append(rank_curves(group, np.array([horizon]))[1])
+    if not columns:
+        return None
+    rows, numbers = [], list[Sequence[object]]()
+    for (title, horizon), column in zip(heads, columns, strict=True):
+        best = min(band.mean[0] for band in column.values())
+        cells = [
+            Cell(f"{band.mean[0]:.2f} ({band.sem[0]:.2f})", bold=bool(band.mean[0] == best))
+            for band in column.values()
+        ]
+        rows.append([Cell(f"{horizon:g}x"), Cell(title), *cells])
+        for method, band in column.items():
+            values = f"{band.mean[0]:.6f}", f"{band.sem[0]:.6f}"
+            numbers.append([f"{horizon:g}", title, method, *values])
+    caption = "Mean relative ranks at the horizons (standard error over seeds); lower is better"
+    fields = ("horizon", "group", "method", "mean_rank", "se")
+    titles = ["budget", "benchmarks and priors", *map(display_name, scope.methods)]
+    return Table(name, caption, titles, rows, fields, numbers)
 
 
 def _groups(

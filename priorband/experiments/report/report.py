@@ -1,16 +1,23 @@
 """The whole report: what there is to say of the runs in some folders."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import final
 
 from priorband.errors import DataError
 from priorband.experiments.paper import Place, Printed, authors_traces, printed_cells
-from priorband.experiments.presets import ABLATIONS, MODELS, PARALLEL, SIMPLE, SINGLE
+from priorband.experiments.presets import (
+    ABLATION_PARTS,
+    ABLATIONS,
+    MODELS,
+    PARALLEL,
+    SIMPLE,
+    SINGLE,
+)
 from priorband.experiments.report.against import cell_by_cell, traces
 from priorband.experiments.report.beliefs import belief_section
 from priorband.experiments.report.blocks import Figure, Section, Table
-from priorband.experiments.report.comparing import rank_figure, reach, regret_figures
+from priorband.experiments.report.comparing import rank_figure, rank_table, reach, regret_figures
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
@@ -35,14 +42,15 @@ class Topic:
     workers: int = 1
     drawn: Sequence[str] = ()
     """Methods that stand in the figures beside those of the tables."""
-    regret: bool = True
+    parts: Mapping[str, Sequence[str]] | None = None
+    """Methods that are ranked among themselves, beside the first, in a figure each."""
 
 
 TOPICS = (
     Topic("single", "One worker: RS, HB and PriorBand", SINGLE, (5.0, 12.0), 1, SIMPLE),
     Topic("models", "Methods with models", MODELS, (10.0, 20.0), 1, ("priorband",)),
     Topic("parallel", "Four workers", PARALLEL, (1.0, 5.0), 4),
-    Topic("ablations", "Ablations of PriorBand", ABLATIONS, (5.0, 12.0), regret=False),
+    Topic("ablations", "Ablations of PriorBand", ABLATIONS, (5.0, 12.0), parts=ABLATION_PARTS),
 )
 
 
@@ -148,16 +156,25 @@ def _tables(
             yield performance(name, caption, scope, cells)
 
 
-def _figures(topic: Topic, scope: Scope, results: Results, found: Rankings) -> Iterator[Figure]:
+def _figures(
+    topic: Topic, scope: Scope, results: Results, found: Rankings
+) -> Iterator[Table | Figure]:
     also = [m for m in topic.drawn if results.has(scope.rules, m, scope.workers)]
     drawn = Scope(scope.rules, [*scope.methods, *also], scope.workers)
     if reach(results, drawn) <= 1.0 or len(drawn.methods) < 2:
         return
     name = f"{topic.name}-{scope.rules}"
-    ranks = rank_figure(results, drawn, found, f"ranks-{name}", topic.horizons)
-    if ranks is not None:
-        yield ranks
-    if topic.regret:
+    table = rank_table(results, drawn, found, f"ranks-{name}", topic.horizons)
+    if table is not None:
+        yield table
+    for part, methods in (topic.parts or {"": drawn.methods[1:]}).items():
+        some = [drawn.methods[0], *(m for m in methods if m in drawn.methods)]
+        figure = f"ranks-{name}{'-' * bool(part)}{part}"
+        beside = Scope(scope.rules, some, scope.workers)
+        ranks = rank_figure(results, beside, found, figure, topic.horizons)
+        if ranks is not None:
+            yield ranks
+    if topic.parts is None:
         yield from regret_figures(results, drawn, f"regret-{name}", topic.horizons)
 
 

@@ -55,6 +55,9 @@ from priorband.trial import Observation, Slot, Trial
 from priorband.workers.simulate import Run, simulate
 
 if TYPE_CHECKING:
+    from priorband.benchmarks.fitted import Fitted
+    from priorband.benchmarks.lcbench import LCBench
+    from priorband.benchmarks.tabular import Tabular
     from priorband.durable import DurableStudy
     from priorband.opening import open_study
     from priorband.workers.attempt import Attempt
@@ -86,6 +89,7 @@ __all__ = [
     "ExhaustedError",
     "ExtraError",
     "Fidelity",
+    "Fitted",
     "Fixed",
     "Float",
     "FormatError",
@@ -101,6 +105,7 @@ __all__ = [
     "Hyperband",
     "Hypersphere",
     "Integer",
+    "LCBench",
     "Ladder",
     "LossError",
     "MethodError",
@@ -134,6 +139,7 @@ __all__ = [
     "Study",
     "SuccessiveHalving",
     "TPE",
+    "Tabular",
     "Trained",
     "Trial",
     "TrialError",
@@ -157,6 +163,9 @@ __all__ = [
 _LATER = {
     "Attempt": "priorband.workers.attempt",
     "DurableStudy": "priorband.durable",
+    "Fitted": "priorband.benchmarks.fitted",
+    "LCBench": "priorband.benchmarks.lcbench",
+    "Tabular": "priorband.benchmarks.tabular",
     "Tuned": "priorband.workers.tune",
     "open_study": "priorband.opening",
     "rank_attempt": "priorband.workers.ddp",

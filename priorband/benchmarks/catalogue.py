@@ -90,7 +90,8 @@ def entry(name: str) -> Entry:
         words = dict(zip(("fidelity", "loss"), columns, strict=False))
         where, what = _TABLES[kind]
         own, title = Path(path), f"{Path(path).name} ({what})"
-        return Entry(name, title, "own", _own(where, own, words), table=own)
+        if path and len(columns) <= len(words) and all(words.values()):
+            return Entry(name, title, "own", _own(where, own, words), table=own)
     raise SpaceError(
         f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
         f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"

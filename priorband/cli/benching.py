@@ -11,7 +11,7 @@ from priorband.benchmarks.folder import data_folder, paper_folder
 from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.priors import QUALITIES
 from priorband.cli.texts import STUDY, Command, above_zero, count
-from priorband.errors import DataError, MethodError
+from priorband.errors import DataError, MethodError, SpaceError, suggestion
 from priorband.experiments.cases import RULES, Grid
 from priorband.experiments.presets import PRESETS, cases, preset
 from priorband.experiments.progress import Progress
@@ -96,7 +96,15 @@ def _list(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     where = placed(args)
     grids = _narrowed(args, _grids(args, where))
-    run_cases(cases(grids), where, args.processes, Progress(args.processes))
+    progress = Progress(args.processes)
+    try:
+        run_cases(cases(grids), where, args.processes, progress)
+    except KeyboardInterrupt:
+        progress.stop()
+        print("Stopped. What is done is kept: the same command goes on.", file=sys.stderr)
+        raise
+    finally:
+        progress.stop()
     print(f"Results are in {args.results}. `priorband bench report` shows them.")
     return 0
 
@@ -130,13 +138,28 @@ def _open(args: argparse.Namespace) -> int:
 
 
 def _grids(args: argparse.Namespace, where: Places) -> list[Grid]:
+    _check(args)
     if args.preset is not None:
-        return preset(args.preset, [one.name for one in here(where)])
+        return preset(args.preset, args.benchmarks or [one.name for one in here(where)])
     if not args.benchmarks or not args.methods:
         raise MethodError("Name a --preset, or --benchmarks and --methods of your own.")
     return [
         Grid(rules, (), QUALITIES, (), range(10), 1, 12.0) for rules in args.rules or ("paper",)
     ]
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse names that mean nothing."""
+    for name in args.methods or ():
+        optimizer(name)
+    for name in args.benchmarks or ():
+        entry(name)
+    for name in args.priors or ():
+        if name not in QUALITIES:
+            raise SpaceError(f"Unknown prior {name!r}. {suggestion(name, QUALITIES)}")
+    for name in args.rules or ():
+        if name not in RULES:
+            raise MethodError(f"Unknown rules {name!r}. {suggestion(name, RULES)}")
 
 
 def here(where: Places) -> Sequence[Entry]:
@@ -150,10 +173,6 @@ def here(where: Places) -> Sequence[Entry]:
 
 def _narrowed(args: argparse.Namespace, grids: list[Grid]) -> list[Grid]:
     """The grids with what was asked for instead of their own."""
-    for name in args.methods or ():
-        optimizer(name)
-    for name in args.benchmarks or ():
-        entry(name)
     changes = {
         name: value
         for name in ("benchmarks", "methods", "priors", "budget", "workers")
@@ -162,6 +181,9 @@ def _narrowed(args: argparse.Namespace, grids: list[Grid]) -> list[Grid]:
     if args.seeds is not None:
         changes["seeds"] = range(args.seeds)
     wanted = [replaced(grid, **changes) for grid in grids if grid.rules in (args.rules or RULES)]
+    if not wanted and grids:
+        told = ", ".join(dict.fromkeys(grid.rules for grid in grids))
+        raise DataError(f"The preset {args.preset} has no runs under these rules, only {told}.")
     if not wanted:
         raise DataError("Nothing is left to run: see `priorband bench list` for what is missing.")
     return wanted

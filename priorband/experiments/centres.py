@@ -40,8 +40,8 @@ def _read(path: Path) -> Found:
         read = json.loads(path.read_text(encoding="utf-8"))
         if read["seed"] != GENERATION_SEED:
             raise ValueError("another seed")
-        found: Found = read["centres"]
-    except (ValueError, KeyError, TypeError):
+        found: Found = {place: dict(centres) for place, centres in read["centres"].items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise FormatError(f"The file {path} is damaged: delete it, it is made anew.") from None
     return found
 
@@ -56,7 +56,8 @@ def published_centres(rules: str, entries: Iterable[Entry], paper: Path | None) 
         )
     try:
         told = json.loads((paper / PUBLISHED).read_text(encoding="utf-8"))["benchmarks"]
-        return {
+        strange = [entry.name for entry in wanted if entry.published not in told]
+        found: Found = {
             f"{rules}/{entry.name}": {
                 quality: told[entry.published]["priors"][quality.replace("-", "_")]["config"]
                 for quality in QUALITIES
@@ -66,3 +67,9 @@ def published_centres(rules: str, entries: Iterable[Entry], paper: Path | None) 
         }
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{paper / PUBLISHED} does not hold what it should: {error!r}.") from None
+    if strange:
+        raise DataError(
+            f"The rules {rules!r} have no priors of {', '.join(strange)}: the authors' own cover "
+            "the paper's benchmarks. Take --rules paper."
+        )
+    return found

@@ -4,8 +4,9 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import final
 
@@ -46,7 +47,7 @@ def worked(
         for case in islice(todo, processes):
             ours, theirs = context.Pipe()
             member = context.Process(target=_work, args=(theirs, data, centres), daemon=True)
-            member.start()
+            _start(member)
             theirs.close()
             members.append(member)
             ours.send(case)
@@ -67,6 +68,16 @@ def worked(
         for member in members:
             member.terminate()
             member.join()
+
+
+def _start(member: SpawnProcess) -> None:
+    """Start a process that never hears Ctrl-C, not even while it is being made."""
+    resource_tracker.ensure_running()  # it unblocks the signal when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        member.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _received(pipe: Connection, case: Case) -> Done:

@@ -3,6 +3,9 @@
 import csv
 import gzip
 import math
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -45,12 +48,18 @@ def printed_cells(paper: Path | None) -> dict[Place, Printed]:
     """All cells of the paper's tables; none where its folder is not here."""
     if paper is None or not (paper / TABLES).is_file():
         return {}
-    with open(paper / TABLES, encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
+    with _reading(paper / TABLES), open(paper / TABLES, encoding="utf-8", newline="") as lines:
+        return dict(map(_cell, csv.DictReader(lines)))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with a file's content is told of the file."""
+    wrong = (AttributeError, KeyError, TypeError, ValueError, EOFError, csv.Error, zlib.error)
     try:
-        return dict(map(_cell, rows))
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{paper / TABLES} does not hold what it should: {error!r}.") from None
+        yield
+    except (*wrong, gzip.BadGzipFile) as error:
+        raise DataError(f"{path} does not hold what it should: {error!r}.") from None
 
 
 def _cell(row: dict[str, Any]) -> tuple[Place, Printed]:
@@ -65,12 +74,10 @@ def authors_traces(paper: Path | None) -> Traces:
     if paper is None or not (paper / TRACES).is_file():
         return {}
     found: dict[tuple[str, str, str], list[list[float]]] = {}
-    try:
-        with gzip.open(paper / TRACES, "rt", encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines):
-                key = row["benchmark"], row["prior"].replace("_", "-"), row["algorithm"]
-                budgets = [row[f"b{k}"] for k in range(1, LAST_BUDGET + 1)]
-                found.setdefault(key, []).append([float(b) if b else math.nan for b in budgets])
-    except (KeyError, OSError, TypeError, ValueError) as error:
-        raise DataError(f"{paper / TRACES} does not hold what it should: {error!r}.") from None
+    path = paper / TRACES
+    with _reading(path), gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            key = row["benchmark"], row["prior"].replace("_", "-"), row["algorithm"]
+            budgets = [row[f"b{k}"] for k in range(1, LAST_BUDGET + 1)]
+            found.setdefault(key, []).append([float(b) if b else math.nan for b in budgets])
     return {key: np.array(rows) for key, rows in found.items()}

@@ -82,10 +82,15 @@ class Progress:
             self._last = time.monotonic()
             print(f"{self.done} of {self.total} runs, {said}", file=self.to, flush=True)
 
-    def end(self) -> None:
-        """All are done."""
+    def stop(self) -> None:
+        """Give the terminal back, whether or not all are done."""
         if self._bar is not None:
             self._bar.stop()
+            self._bar = None
+
+    def end(self) -> None:
+        """All are done."""
+        self.stop()
         wall = time.monotonic() - self._start
         said = f"All {self.total} runs are done: {duration(wall)}, {self.processor:.0f} s of CPU"
         print(f"{said}.", file=self.to, flush=True)

@@ -53,7 +53,9 @@ def run_cases(
         todo = [case for case in wanted if not store.has(case)]
         if watcher is not None:
             watcher.begin(todo, len(wanted) - len(todo))
-        with open(places.results / TIMES, "a", encoding="utf-8", newline="") as file:
+        with open(
+            places.results / TIMES, "a", encoding="utf-8", errors="backslashreplace", newline=""
+        ) as file:
             times = csv.writer(file)
             for done in worked(todo, processes, places.data, centres):
                 store.add(done.record)

@@ -20,9 +20,11 @@ from priorband.experiments.report.tables import (
     Measured,
     Scope,
     agreement,
+    distance,
     full,
     measured,
     number,
+    told,
 )
 
 BUDGETS = tuple(range(1, 21))
@@ -100,7 +102,7 @@ def _family_table(family: str, found: dict[str, list[Measured]]) -> Table:
         figures = [_figures(by_rules.get(rules)) for rules in CALLED]
         about = [title, f"{horizon:g}", some.method, quality, some.printed.mean, some.printed.sd]
         numbers.append([*about, *sum(figures, [])])
-    fields = ["benchmark", "horizon", "method", "prior", "paper_mean", "paper_sd"]
+    fields = ["benchmark", "horizon", "method", "prior", "printed_mean", "printed_sd"]
     for rules in CALLED:
         fields += [f"{rules}_{name}" for name in ("mean", "sd", "se", "difference_in_se")]
     heads = ["benchmark", "budget", "method", "prior", "paper prints"]
@@ -113,15 +115,15 @@ def _family_table(family: str, found: dict[str, list[Measured]]) -> Table:
 def _compared(cell: Measured | None) -> list[Cell]:
     if cell is None:
         return [Cell(""), Cell("")]
-    ours, apart = cell.ours, cell.apart
-    text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
-    return [Cell(text), Cell(f"{apart:+.2f} se", bold=abs(apart) > 2)]
+    apart = cell.apart
+    between = "" if math.isnan(apart) else f"{apart:+.2f} se"
+    return [Cell(told(cell.ours)), Cell(between, bold=abs(apart) > 2)]
 
 
 def _figures(cell: Measured | None) -> list[object]:
     if cell is None:
         return [""] * 4
-    return [*map(full, (cell.ours.mean, cell.ours.sd, cell.ours.sem)), f"{cell.apart:.3f}"]
+    return [*map(full, (cell.ours.mean, cell.ours.sd, cell.ours.sem)), distance(cell.apart)]
 
 
 def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section | None:
@@ -135,15 +137,15 @@ def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section 
                 known = theirs.get((benchmark.published or "", prior, display_name(method)))
                 if ours is None or known is None:
                     continue
-                told = [summarised(known[:, k]) for k in range(len(BUDGETS))]
-                gaps = [_gap(*pair) for pair in zip(ours, told, strict=True)]
+                paper = [summarised(known[:, k]) for k in range(len(BUDGETS))]
+                gaps = [_gap(*pair) for pair in zip(ours, paper, strict=True)]
                 apart.setdefault(benchmark.family, []).extend(gaps)
                 quality = "any" if ignores_prior(method) else prior
-                shown = [_shown(*three) for three in zip(gaps, ours, told, strict=True)]
+                shown = [_shown(*three) for three in zip(gaps, ours, paper, strict=True)]
                 about = [benchmark.title, display_name(method), quality]
                 rows.append([*map(Cell, about), *shown])
                 for k, gap in enumerate(gaps):
-                    numbers.append([*about, BUDGETS[k], *_pair(ours[k], told[k]), full(gap)])
+                    numbers.append([*about, BUDGETS[k], *_pair(ours[k], paper[k]), full(gap)])
     if not rows:
         return None
     heads = ["benchmark", "method", "prior", *(f"{budget}x" for budget in BUDGETS)]
@@ -171,9 +173,10 @@ def _counted(family: str, gaps: Sequence[float]) -> str:
     return f"{family}: {one} of {len(known)} within one standard error, {two} within two."
 
 
-def _shown(gap: float, ours: Summary, told: Summary) -> Cell:
+def _shown(gap: float, ours: Summary, paper: Summary) -> Cell:
     if math.isnan(gap):
-        return Cell(f"({ours.mean - told.mean:+.3f})")
+        between = ours.mean - paper.mean
+        return Cell("–" if math.isnan(between) else f"({between:+.3f})")
     return Cell(f"{gap:+.1f}", bold=abs(gap) > 2)
 
 
@@ -185,19 +188,21 @@ def _seen(results: Results, benchmark: Entry, prior: str, method: str) -> list[S
     return [summarised([loss_at(curve, budget) for curve in runs]) for budget in BUDGETS]
 
 
-def _gap(ours: Summary, told: Summary) -> float:
+def _gap(ours: Summary, paper: Summary) -> float:
     """The difference in standard errors of both; nan where there are none.
 
     A run that has only its prior's mode has the same loss with every seed. The authors' file has
     seven digits, so means without spread are equal when they agree to so many.
     """
-    if max(ours.sd, told.sd) > _DIGITS:
-        return difference(ours, told.mean, told.sd, told.n)
-    return 0.0 if abs(ours.mean - told.mean) <= _DIGITS else math.nan
+    if not ours.n or not paper.n:
+        return math.nan
+    if max(ours.sd, paper.sd) > _DIGITS:
+        return difference(ours, paper.mean, paper.sd, paper.n)
+    return 0.0 if abs(ours.mean - paper.mean) <= _DIGITS else math.nan
 
 
-def _pair(ours: Summary, told: Summary) -> list[str]:
-    return [full(x) for one in (ours, told) for x in (one.mean, one.sd, one.sem)]
+def _pair(ours: Summary, paper: Summary) -> list[str]:
+    return [full(x) for one in (ours, paper) for x in (one.mean, one.sd, one.sem)]
 
 
 def _trace_figures(results: Results, theirs: Traces, methods: Sequence[str]) -> list[Figure]:
@@ -211,8 +216,8 @@ def _trace_figures(results: Results, theirs: Traces, methods: Sequence[str]) -> 
                 ours = _seen(results, benchmark, prior, method)
                 known = theirs.get((benchmark.published or "", prior, display_name(method)))
                 if ours is not None and known is not None:
-                    told = [summarised(known[:, k]) for k in range(len(BUDGETS))]
-                    lines += [_line(method, ours), _line(f"{method} (published)", told)]
+                    paper = [summarised(known[:, k]) for k in range(len(BUDGETS))]
+                    lines += [_line(method, ours), _line(f"{method} (published)", paper)]
             if lines:
                 panels.append(Panel(benchmark.title, tuple(lines)))
         if panels:

@@ -1,6 +1,6 @@
 """Methods against each other: mean relative ranks and normalised regret over budget."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -40,16 +40,12 @@ def rank_figure(
 ) -> Figure | None:
     """Mean relative ranks over budget, by prior and by correlation."""
     horizon = reach(results, scope)
-    every = [entry for entry in results.benchmarks if entry.published]
     panels = []
-    for title, entries, priors in _groups(every or results.benchmarks, found):
-        where = places(entries, priors)
-        group = results.group(scope.rules, scope.methods, where, scope.workers)
-        if group:
-            grid, bands = rank_curves(group, axis(horizon))
-            count = len(next(iter(group.values())))
-            note = f"{count} cell{'s' * (count > 1)}"
-            panels.append(Panel(title, _lines(grid, bands), marks, note=note))
+    for title, group in _ranked(results, scope, found):
+        grid, bands = rank_curves(group, axis(horizon))
+        count = len(next(iter(group.values())))
+        note = f"{count} cell{'s' * (count > 1)}"
+        panels.append(Panel(title, _lines(grid, bands), marks, note=note))
     if not panels:
         return None
     frame = Frame(_budget(scope), "mean relative rank")
@@ -64,32 +60,46 @@ def rank_table(
     results: Results, scope: Scope, found: Rankings, name: str, horizons: Sequence[float]
 ) -> Table | None:
     """Mean relative ranks at the horizons, by prior and by correlation."""
-    every = [entry for entry in results.benchmarks if entry.published]
     heads, columns = list[tuple[str, float]](), list[dict[str, Band]]()
-    for horizon in horizons:
-        for title, entries, priors in _groups(every or results.benchmarks, found):
-            where = places(entries, priors)
-            group = results.group(scope.rules, scope.methods, where, scope.workers)
-            if group and reach(results, scope) >= horizon:
-                heads.append((title, horizon))
-                columns.append(rank_curves(group, np.array([horizon]))[1])
+    for horizon in (h for h in horizons if h <= reach(results, scope)):
+        for title, group in _ranked(results, scope, found):
+            heads.append((title, horizon))
+            columns.append(rank_curves(group, np.array([horizon]))[1])
     if not columns:
         return None
     rows, numbers = [], list[Sequence[object]]()
     for (title, horizon), column in zip(heads, columns, strict=True):
-        best = min(band.mean[0] for band in column.values())
+        means = [float(band.mean[0]) for band in column.values()]
+        best = min(filter(np.isfinite, means), default=None)
         cells = [
-            Cell(f"{band.mean[0]:.2f} ({band.sem[0]:.2f})", bold=bool(band.mean[0] == best))
+            Cell(f"{_rank(band.mean[0])} ({_rank(band.sem[0])})", bold=bool(band.mean[0] == best))
             for band in column.values()
         ]
         rows.append([Cell(f"{horizon:g}x"), Cell(title), *cells])
         for method, band in column.items():
-            values = f"{band.mean[0]:.6f}", f"{band.sem[0]:.6f}"
+            values = [_rank(value, 6, "") for value in (band.mean[0], band.sem[0])]
             numbers.append([f"{horizon:g}", title, method, *values])
     caption = "Mean relative ranks at the horizons (standard error over seeds); lower is better"
     fields = ("horizon", "group", "method", "mean_rank", "se")
     titles = ["budget", "benchmarks and priors", *map(display_name, scope.methods)]
     return Table(name, caption, titles, rows, fields, numbers)
+
+
+def _rank(value: float, digits: int = 2, none: str = "–") -> str:
+    return f"{value:.{digits}f}" if np.isfinite(value) else none
+
+
+def _ranked(results: Results, scope: Scope, found: Rankings) -> Iterator[tuple[str, Group]]:
+    """The groups that hold runs under each of the priors that their titles name."""
+    every = [entry for entry in results.benchmarks if entry.published]
+    for title, entries, priors in _groups(every or results.benchmarks, found):
+        by_prior = [
+            results.group(scope.rules, scope.methods, places(entries, [prior]), scope.workers)
+            for prior in priors
+        ]
+        if all(by_prior):
+            where = places(entries, priors)
+            yield title, results.group(scope.rules, scope.methods, where, scope.workers)
 
 
 def _groups(

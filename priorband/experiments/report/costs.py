@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from priorband.experiments.cases import RULES
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.report.blocks import Cell, Section, Table
 from priorband.experiments.running import TIMES
@@ -22,16 +23,16 @@ def cost_section(folders: Sequence[Path]) -> Section | None:
         path = folder / TIMES
         if path.is_file():
             with open(path, encoding="utf-8", newline="") as lines:
-                for row in csv.reader(lines):
-                    if len(row) == 7:  # a line that was cut off has fewer
-                        seconds[row[0], row[3], int(row[4])].append(float(row[6]))
+                for row in filter(_whole, csv.reader(lines)):
+                    seconds[row[0], row[3], int(row[4])].append(float(row[6]))
     if not seconds:
         return None
     rows, numbers = [], list[Sequence[object]]()
     for (rules, method, workers), taken in sorted(seconds.items()):
         mean, total = float(np.mean(taken)), float(np.sum(taken))
         texts = (display_name(method), rules, f"{workers}", f"{len(taken)}", f"{mean:.3f}")
-        rows.append([Cell(text) for text in (*texts, f"{PUBLISHED_HOURS * 3600 / mean:,.0f}")])
+        less = f"{PUBLISHED_HOURS * 3600 / mean:,.0f}" if mean else "–"
+        rows.append([Cell(text) for text in (*texts, less)])
         numbers.append([method, rules, workers, len(taken), f"{mean:.4f}", f"{total:.1f}"])
     every = [one for taken in seconds.values() for one in taken]
     heads = ["method", "rules", "workers", "runs", "seconds a run", "times less than published"]
@@ -46,3 +47,13 @@ def cost_section(folders: Sequence[Path]) -> Section | None:
         ],
         [Table("costs", caption, heads, rows, fields, numbers)],
     )
+
+
+def _whole(row: list[str]) -> bool:
+    """Whether a line was not cut off, nor another one written onto its end."""
+    if len(row) != 7 or row[0] not in RULES or not row[4].isdecimal():
+        return False
+    try:
+        return float(row[6]) >= 0
+    except ValueError:
+        return False

@@ -62,7 +62,9 @@ def rankings(entries: Sequence[Entry], places: Places) -> Rankings:
             columns = {name: getattr(found.curve, name).tolist() for name in _COLUMNS}
             about = {"data": digest, "low": found.low, "repeats": found.curve.repeats}
             known[entry.name] = {**about, **columns}
-            path.write_text(json.dumps(known) + "\n", encoding="utf-8")
+            beside = path.with_name(path.name + ".new")
+            beside.write_text(json.dumps(known) + "\n", encoding="utf-8")
+            beside.replace(path)
     return {entry.name: _kept(known[entry.name]) for entry in entries if entry.name in known}
 
 
@@ -79,10 +81,12 @@ def _measured(entry: Entry, benchmark: Benchmark) -> Ranking:
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     try:
-        read = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        if not isinstance(read, dict):
-            raise ValueError
-    except ValueError:
+        read: dict[str, dict[str, Any]] = (
+            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        )
+        for kept in read.values():
+            _kept(kept)
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise FormatError(f"The file {path} is damaged: delete it, it is made anew.") from None
     return read
 
@@ -116,6 +120,7 @@ def fidelity_section(entries: Sequence[Entry], found: Rankings) -> Section | Non
     agree = [PUBLISHED_CLASS.get(e.published or "") for e in shown]
     same = sum(a == found[e.name].kind for a, e in zip(agree, shown, strict=True))
     of = sum(a is not None for a in agree)
+    said = f"Of the {of} benchmarks here that the paper has put into a class, {same} fall into the "
     heads = ["benchmark", "fidelity", "correlation (se)", "repeats", "class", "in the paper"]
     fields = ["benchmark", "fidelity", "correlation", "se", "repeats", "class", "paper_class"]
     caption = "Rank correlation with full training at a tenth of the fidelities"
@@ -126,9 +131,8 @@ def fidelity_section(entries: Sequence[Entry], found: Rankings) -> Section | Non
             "Spearman's correlation of the losses at each fidelity with those after full training, "
             "over 25 random configurations, averaged over repeats. The paper counts a benchmark to "
             "those of high correlation where it is at least 0.8 at a tenth of the fidelities. "
-            f"Of the {of} benchmarks here that the paper has put into a class, {same} fall into "
-            "the same one. Where only some fidelities can be asked, or all take too long, the "
-            "rung nearest to a tenth stands for it.",
+            f"{f'{said}same one. ' if of else ''}Where only some fidelities can be asked, or all "
+            "take too long, the rung nearest to a tenth stands for it.",
         ],
         [table, _figure(shown, found)],
     )

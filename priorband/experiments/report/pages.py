@@ -44,13 +44,17 @@ def write(folder: Path, title: str, sections: Sequence[Section]) -> Path:
     for section in sections:
         for block in section.blocks:
             if isinstance(block, Figure):
-                (folder / f"{block.name}.svg").write_text(block.svg, encoding="utf-8")
+                _put(folder / f"{block.name}.svg", block.svg)
             elif block.numbers:
-                (folder / f"{block.name}.csv").write_text(as_csv(block), encoding="utf-8")
-    (folder / TEXT).write_text(as_markdown(title, sections), encoding="utf-8")
-    page = folder / PAGE
-    page.write_text(as_html(title, sections), encoding="utf-8")
-    return page
+                _put(folder / f"{block.name}.csv", as_csv(block))
+    _put(folder / TEXT, as_markdown(title, sections))
+    return _put(folder / PAGE, as_html(title, sections))
+
+
+def _put(path: Path, text: str) -> Path:
+    """Write a file. The names of users' files may hold what is no text: that is written out."""
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    return path
 
 
 def as_html(title: str, sections: Sequence[Section]) -> str:
@@ -113,7 +117,7 @@ def as_markdown(title: str, sections: Sequence[Section]) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    lines = [table.heads, ["---"] * len(table.heads)]
+    lines = [[*map(_plain, table.heads)], ["---"] * len(table.heads)]
     lines += [[_markdown_cell(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -127,7 +131,7 @@ def _markdown_cell(cell: Cell) -> str:
 def _plain(text: str) -> str:
     """Text that Markdown prints as it is."""
     flat = " ".join(text.split())
-    for sign in "\\`*_[]<>|":
+    for sign in "\\`*_[]<>|&~$":
         flat = flat.replace(sign, f"\\{sign}")
     return flat
 

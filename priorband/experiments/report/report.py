@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 from priorband.errors import DataError
+from priorband.experiments.centres import PUBLISHED
 from priorband.experiments.paper import Place, Printed, authors_traces, printed_cells
 from priorband.experiments.presets import (
     ABLATION_PARTS,
@@ -21,7 +22,7 @@ from priorband.experiments.report.comparing import rank_figure, rank_table, reac
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
-from priorband.experiments.report.results import Results
+from priorband.experiments.report.results import Cell, Results
 from priorband.experiments.report.tables import CALLED, Scope, agreement, measured, performance
 from priorband.experiments.running import Places, all_centres
 from priorband.experiments.store import Store
@@ -57,12 +58,15 @@ TOPICS = (
 def report(places: Places, more: Sequence[Path] = (), say: Callable[[str], None] = print) -> Path:
     """Write the report of the results in a folder, and of more folders; the page's path."""
     folders = [places.results, *more]
-    results = Results(record for folder in folders for record in Store(folder).records.values())
-    if not results.records:
-        raise DataError(
-            f"There are no results in {places.results}. Make some with `priorband bench run`."
-        )
-    say(f"{sum(map(len, results.records.values()))} runs of {len(results.benchmarks)} benchmarks.")
+    found = {folder: Store(folder).records.values() for folder in folders}
+    for folder, records in found.items():
+        if not records:
+            raise DataError(
+                f"There are no results in {folder}. Make some with `priorband bench run`."
+            )
+    results = Results(record for records in found.values() for record in records)
+    runs, of = sum(map(len, results.records.values())), len(results.benchmarks)
+    say(f"{runs} run{'s' * (runs > 1)} of {of} benchmark{'s' * (of > 1)}.")
     return write(places.results / "report", TITLE, list(sections(results, places, folders, say)))
 
 
@@ -122,7 +126,8 @@ def _others(results: Results) -> Iterator[Topic]:
         if methods:
             also = [m for m in SINGLE if (m, workers) in known and m not in methods]
             title = f"Other methods, {workers} worker{'s' * (workers > 1)}"
-            horizon = max(results.reach(c) for c in results.records if c[3] in methods)
+            own = [c for c in results.records if c[3] in methods and c[4] == workers]
+            horizon = max(map(results.reach, own))
             yield Topic(f"other-{workers}", title, [*also, *methods], (horizon,), workers)
 
 
@@ -133,7 +138,7 @@ def _topic(
         scope = Scope(
             rules, [m for m in topic.methods if results.has(rules, m, topic.workers)], topic.workers
         )
-        if len(scope.methods) < min(2, len(topic.methods)) or scope.methods == ["priorband"]:
+        if not scope.methods or (topic.parts and len(scope.methods) < 2):
             continue
         blocks: list[Table | Figure] = [
             *_tables(topic, scope, results, printed),
@@ -147,13 +152,20 @@ def _topic(
 def _tables(
     topic: Topic, scope: Scope, results: Results, printed: dict[Place, Printed]
 ) -> Iterator[Table]:
-    for horizon in topic.horizons:
+    reached = max(results.reach(c) for c in results.records if _within(scope, c))
+    for horizon in [h for h in topic.horizons if h <= reached] or [reached]:
         cells = measured(results, printed, scope, horizon)
         if cells:
             each = "" if scope.workers == 1 else f" for each of {scope.workers} workers"
-            caption = f"Loss at {horizon:g} full trainings{each}, under {CALLED[scope.rules]}"
+            budget = f"{horizon:g} full training{'s' * (horizon != 1)}{each}"
+            caption = f"Loss at {budget}, under {CALLED[scope.rules]}"
             name = f"{topic.name}-{scope.rules}-{horizon:g}x"
             yield performance(name, caption, scope, cells)
+
+
+def _within(scope: Scope, cell: Cell) -> bool:
+    rules, _, _, method, workers = cell
+    return (rules, workers) == (scope.rules, scope.workers) and method in scope.methods
 
 
 def _figures(
@@ -169,6 +181,8 @@ def _figures(
         yield table
     for part, methods in (topic.parts or {"": drawn.methods[1:]}).items():
         some = [drawn.methods[0], *(m for m in methods if m in drawn.methods)]
+        if len(some) < 2:
+            continue
         figure = f"ranks-{name}{'-' * bool(part)}{part}"
         beside = Scope(scope.rules, some, scope.workers)
         ranks = rank_figure(results, beside, found, figure, topic.horizons)
@@ -195,7 +209,8 @@ def _agreement(
 def _beliefs(results: Results, places: Places) -> Iterator[Section]:
     cases = [record.case for runs in results.records.values() for record in runs.values()]
     here = {e.name for e in results.benchmarks if not e.missing(places.data)}
-    known = [c for c in cases if c.benchmark in here and (c.rules == "paper" or places.paper)]
+    told = places.paper is not None and (places.paper / PUBLISHED).is_file()
+    known = [c for c in cases if c.benchmark in here and (c.rules == "paper" or told)]
     made = belief_section(results, places, all_centres(known, places))
     if made is not None:
         yield made

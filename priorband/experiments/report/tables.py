@@ -8,6 +8,7 @@ from priorband.analysis.curves import value_at
 from priorband.analysis.summary import Summary, difference, summarised
 from priorband.benchmarks.catalogue import Entry
 from priorband.benchmarks.priors import QUALITIES
+from priorband.experiments.cases import BLIND
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper import Place, Printed
 from priorband.experiments.report.blocks import Cell, Table
@@ -85,9 +86,10 @@ def performance(name: str, caption: str, scope: Scope, cells: Sequence[Measured]
     """A table with a row for each benchmark and prior, and a column for each method."""
     rows, methods = _rows(cells), [m for m in scope.methods if m in {c.method for c in cells}]
     made = []
-    for (title, prior), row in rows.items():
+    for (_, prior), row in rows.items():
         best = _best(row.values())
         texts = [_shown(row.get(method), best) for method in methods]
+        title = next(iter(row.values())).benchmark.title
         made.append([Cell(title), Cell(prior), *texts])
     heads = ["benchmark", "prior", *map(display_name, methods)]
     return Table(name, caption, heads, made, FIELDS, [_numbers(scope, c, rows) for c in cells])
@@ -99,7 +101,7 @@ _Row = dict[str, Measured]
 def _rows(cells: Sequence[Measured]) -> dict[tuple[str, str], _Row]:
     rows: dict[tuple[str, str], _Row] = {}
     for cell in cells:
-        rows.setdefault((cell.benchmark.title, cell.prior), {})[cell.method] = cell
+        rows.setdefault((cell.benchmark.name, cell.prior), {})[cell.method] = cell
     return rows
 
 
@@ -111,46 +113,49 @@ def _best(row: Iterable[Measured]) -> float:
 def _shown(cell: Measured | None, best: float) -> Cell:
     if cell is None:
         return Cell("")
-    ours = cell.ours
-    text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
-    if ours.missing:
-        text += f", {ours.missing} missing"
     below = ""
     if cell.printed is not None:
-        below = (
-            f"paper {number(cell.printed.mean)} ± {number(cell.printed.sd)}, {cell.apart:+.1f} se"
-        )
-    return Cell(text, below, ours.mean == best)
+        below = f"paper {number(cell.printed.mean)} ± {number(cell.printed.sd)}"
+        below += "" if math.isnan(cell.apart) else f", {cell.apart:+.1f} se"
+    return Cell(told(cell.ours), below, cell.ours.mean == best)
+
+
+def told(ours: Summary) -> str:
+    """Mean ± standard deviation (standard error), and how many runs had no value yet.
+
+    >>> told(summarised([1.0, 2.0, 3.0, math.nan]))
+    '2.000 ± 1.000 (0.577), 1 missing'
+    """
+    text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
+    return f"{text}, {ours.missing} missing" if ours.missing else text
 
 
 def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) -> list[object]:
-    best = _best(rows[cell.benchmark.title, cell.prior].values())
+    best = _best(rows[cell.benchmark.name, cell.prior].values())
     ours, theirs = cell.ours, cell.printed
     about = [scope.rules, scope.workers, f"{cell.horizon:g}", cell.prior]
-    about += [cell.benchmark.published or cell.benchmark.title, int(cell.benchmark.stands_in)]
+    about += [cell.benchmark.title, int(cell.benchmark.stands_in)]
     own = [cell.method, *map(full, (ours.mean, ours.sd, ours.sem)), ours.n, ours.missing]
     paper = ["", "", "", ""]
     if theirs is not None:
-        paper = [f"{theirs.mean:g}", f"{theirs.sd:g}", str(theirs.seeds), f"{cell.apart:.3f}"]
+        paper = [f"{theirs.mean:g}", f"{theirs.sd:g}", str(theirs.seeds), distance(cell.apart)]
     return [*about, *own, int(ours.mean == best), *paper]
 
 
 def agreement(cells: Sequence[Measured]) -> tuple[int, int, int]:
     """How many cells lie within one and within two standard errors of the paper's, and of how many.
 
-    A method that ignores the prior has one cell, printed under every prior.
+    A method that ignores the prior has one cell where the paper prints the same under every prior.
+    Cells without a distance, as those of a single run, do not count.
     """
-    apart: dict[tuple[str, str, str, float], float] = {}
+    apart: dict[tuple[object, ...], float] = {}
     for cell in cells:
-        if cell.printed is not None:
-            alike = cell.prior if cell.method not in _ONCE else ""
-            apart.setdefault((cell.benchmark.name, cell.method, alike, cell.horizon), cell.apart)
-    distances = [abs(value) for value in apart.values()]
+        if not math.isnan(cell.apart):
+            alike = cell.printed if cell.method in BLIND else cell.prior
+            key = cell.benchmark.name, cell.method, alike, cell.ours.mean, cell.horizon
+            apart[key] = abs(cell.apart)
+    distances = apart.values()
     return sum(d <= 1 for d in distances), sum(d <= 2 for d in distances), len(distances)
-
-
-_ONCE = {"random", "hyperband"}
-"""Printed with the same figures in every block of the paper's first table."""
 
 
 def number(value: float) -> str:
@@ -165,3 +170,8 @@ def number(value: float) -> str:
 def full(value: float) -> str:
     """A number for machines; empty where it is not there."""
     return repr(round(value, 9)) if math.isfinite(value) else ""
+
+
+def distance(apart: float) -> str:
+    """A difference in standard errors, for machines; empty where there are none."""
+    return "" if math.isnan(apart) else f"{apart:.3f}"

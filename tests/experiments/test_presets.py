@@ -1,0 +1,89 @@
+"""Presets: what each of them runs."""
+
+from collections import Counter
+
+import pytest
+
+from priorband.benchmarks.catalogue import catalogue
+from priorband.benchmarks.priors import QUALITIES
+from priorband.errors import MethodError
+from priorband.experiments.cases import NO_PRIOR, Grid
+from priorband.experiments.presets import ABLATIONS, ILLUSTRATIONS, PRESETS, cases, preset
+from priorband.experiments.rules import published_method
+from priorband.methods import methods, optimizer
+
+FIVE = ("lcbench-126026", "lcbench-167190", "lcbench-168330", "lcbench-168910", "lcbench-189906")
+
+
+def runs(name: str, *benchmarks: str) -> Counter[str]:
+    """How many runs a preset has under each of the rules."""
+    return Counter(case.rules for case in cases(preset(name, benchmarks)))
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "authors", "paper"),
+    [
+        # random search and Hyperband once, PriorBand under three priors; 4 Hartmann functions
+        ("paper-small", 5 * 10 * (1 + 1 + 3), 5 * 10 * 3, 5 * 10 * 5 + 4 * 3 * 10),
+        ("paper-single", 5 * 50 * (2 + 4 * 3), 5 * 50 * 3, 5 * 50 * (2 + 4 * 3) + 4 * 3 * 50),
+        # asha, async-hyperband and mobster once, five with priors
+        ("paper-parallel", 5 * 10 * (3 + 5 * 3), 0, 5 * 10 * (3 + 5 * 3)),
+        # the published BO drew from the prior
+        ("paper-models", 5 * 50 * (1 + 4 * 3), 0, 5 * 50 * (2 + 3 * 3)),
+        ("ablations", 0, 0, 5 * 50 * 14 * 3),
+    ],
+)
+def test_a_preset_has_as_many_runs_as_its_tables_need(
+    name: str, published: int, authors: int, paper: int
+) -> None:
+    assert runs(name, *FIVE) == Counter(published=published, authors=authors, paper=paper)
+
+
+def test_the_papers_first_table_on_lcbench_takes_1250_published_runs() -> None:
+    every = cases(preset("paper-single", FIVE))
+    table = [
+        case
+        for case in every
+        if case.rules == "published" and case.method in ("random", "hyperband", "priorband")
+    ]
+    assert len({case.key for case in table}) == len(table) == 1250
+    assert {case.prior for case in table if case.method != "priorband"} == {NO_PRIOR}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_goes_seed_by_seed_and_runs_nothing_twice(name: str) -> None:
+    every = cases(preset(name, FIVE[:2]))
+    seeds = [case.seed for case in every]
+    assert seeds == sorted(seeds)
+    assert len({case.key for case in every}) == len(every)
+    assert len({n for _, n in Counter(seeds).items()}) == 1  # every seed is as large as another
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_names_methods_benchmarks_and_priors_that_there_are(name: str) -> None:
+    for grid in preset(name, FIVE):
+        assert set(grid.methods) <= set(methods())
+        assert set(grid.benchmarks) <= set(catalogue())
+        assert set(grid.priors) == set(QUALITIES)
+        for method in grid.methods:
+            optimizer(method), published_method(method)
+
+
+def test_every_variant_of_priorband_is_an_ablation() -> None:
+    assert set(ABLATIONS) == {name for name in methods() if name.split("(")[0] == "priorband"}
+
+
+def test_a_preset_without_benchmarks_keeps_what_needs_none() -> None:
+    [left] = preset("paper-small", ())
+    assert (left.benchmarks, left.methods) == (ILLUSTRATIONS, ("priorband",))
+    assert preset("paper-parallel", ()) == []
+
+
+def test_an_unknown_preset_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(MethodError, match="Did you mean 'paper-small'"):
+        preset("paper-smal", FIVE)
+
+
+def test_unknown_rules_are_refused_with_a_suggestion() -> None:
+    with pytest.raises(MethodError, match="Unknown rules 'papr'. Did you mean 'paper'"):
+        Grid("papr", FIVE, QUALITIES, ("random",), range(2))

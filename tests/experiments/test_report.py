@@ -1,0 +1,451 @@
+"""The report from end to end: runs in, a page out that can be sent to anybody."""
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from shared import data_folder, paper_folder
+
+from priorband.benchmarks.catalogue import entry
+from priorband.errors import DataError, FormatError
+from priorband.experiments.cases import Grid
+from priorband.experiments.report import fidelities
+from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.costs import cost_section
+from priorband.experiments.report.fidelities import fidelity_section, rankings
+from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write
+from priorband.experiments.report.report import report
+from priorband.experiments.running import TIMES, Places, run_cases
+
+NAME = "hartmann3-good"
+ODD = "<script>alert(1)</script>&\"'|*_`~$ &amp; a"
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+REFERENCE = re.compile(r"url\(#([^)]*)\)")
+
+
+def quiet(said: str) -> None:
+    pass
+
+
+class Page(HTMLParser):
+    """What a page is made of; it fails on tags that are not closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def all(self, attribute: str) -> list[str]:
+        return [value for name, value in self.attributes if name == attribute]
+
+
+def check_needs_nothing(page: Page) -> None:
+    """No script, nothing loaded, every id once, every reference answered."""
+    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
+    assert page.all("src") == [] and page.all("onload") == []
+    ids = page.all("id")
+    assert len(set(ids)) == len(ids)
+    links = [*page.all("href"), *page.all("xlink:href")]
+    assert all(link.startswith("#") for link in links)
+    named = [link[1:] for link in links]
+    for name, value in page.attributes:
+        named += REFERENCE.findall(value)
+        assert name.startswith("xmlns") or "http" not in value
+    assert set(named) <= set(ids)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+# Hartmann, one and four workers
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report on a small grid."""
+    results = tmp_path_factory.mktemp("story")
+    priors = ("good", "bad")
+    grids = [
+        Grid("paper", (NAME,), priors, ("random", "hyperband", "priorband"), range(3), 1, 6.0),
+        Grid("paper", (NAME,), priors, ("asha",), range(2), 4, 1.0),
+    ]
+    places = Places(results)
+    run_cases((case for grid in grids for case in grid.cases()), places, 1)
+    page = report(places, (), quiet)
+    assert page == results / "report" / "report.html"
+    return page.parent
+
+
+def test_a_report_has_its_files(story: Path) -> None:
+    assert {path.name for path in story.iterdir()} == {
+        *("report.html", "report.md"),
+        *("single-paper-5x.csv", "parallel-paper-1x.csv"),
+        *("ranks-single-paper.csv", "ranks-single-paper.svg"),
+        *("regret-single-paper-good.svg", "regret-single-paper-bad.svg"),
+        *("priors.svg", "chances-hartmann.svg", "correlations.csv", "correlations.svg"),
+        "costs.csv",
+    }
+
+
+def test_a_report_has_its_sections_on_the_page_and_in_markdown(story: Path) -> None:
+    page = (story / "report.html").read_text()
+    titles = re.findall(r"<h2>(.*?)</h2>", page)
+    assert titles == [
+        "What is shown",
+        "One worker: RS, HB and PriorBand, under the paper&#x27;s text",
+        "Four workers, under the paper&#x27;s text",
+        "Priors: how good they are, and how far they are trusted",
+        "How well cheap fidelities rank",
+        "What it took",
+    ]
+    text = (story / "report.md").read_text()
+    found = re.findall("^## (.*)$", text, re.MULTILINE)
+    assert found == [title.replace("&#x27;", "'") for title in titles]
+    for figure in re.findall(r"\]\((.*?)\)", text):
+        assert (story / figure).is_file()
+
+
+def test_the_page_needs_nothing_but_itself(story: Path) -> None:
+    page = Page((story / "report.html").read_text())
+    check_needs_nothing(page)
+    assert page.tags["svg"] == page.tags["figure"] == len(list(story.glob("*.svg")))
+    assert page.tags["table"] == len(list(story.glob("*.csv")))
+
+
+def test_no_cell_says_nan(story: Path) -> None:
+    for path in story.iterdir():
+        if path.suffix != ".svg":
+            shown = re.sub("<svg.*?</svg>", "", path.read_text(), flags=re.DOTALL)
+            assert not re.search(r"\bnan\b|\binf\b|None", shown)
+
+
+def test_a_grid_of_two_priors_is_not_ranked_as_all_three(story: Path) -> None:
+    groups = {row["group"] for row in rows(story / "ranks-single-paper.csv")}
+    assert {"good and bad priors", "good prior", "bad prior"} <= groups
+    assert not {"all three priors", "near-optimum prior"} & groups
+
+
+def test_ranks_of_a_cell_add_up(story: Path) -> None:
+    sums: dict[str, float] = defaultdict(float)
+    for row in rows(story / "ranks-single-paper.csv"):
+        sums[row["group"]] += float(row["mean_rank"])
+    assert list(sums.values()) == pytest.approx([1 + 2 + 3] * len(sums), abs=1e-5)
+
+
+def test_several_workers_have_a_table_of_their_own(story: Path) -> None:
+    found = rows(story / "parallel-paper-1x.csv")
+    assert {(row["workers"], row["method"], row["seeds"]) for row in found} == {("4", "asha", "2")}
+    assert "Loss at 1 full training for each of 4 workers" in (story / "report.md").read_text()
+
+
+def test_what_the_runs_took_is_told_by_method(story: Path) -> None:
+    found = {(row["method"], row["workers"]): row["runs"] for row in rows(story / "costs.csv")}
+    assert found == {
+        **{("random", "1"): "3", ("hyperband", "1"): "3"},
+        **{("priorband", "1"): "6", ("asha", "4"): "2"},
+    }
+
+
+# Folders
+
+
+def small(folder: Path, *methods: str, seeds: int = 2) -> Path:
+    grid = Grid("paper", (NAME,), ("good",), methods, range(seeds), 1, 1.0)
+    run_cases(grid.cases(), Places(folder), 1)
+    return folder
+
+
+def test_results_of_several_folders_are_shown_together(tmp_path: Path) -> None:
+    one, other = small(tmp_path / "one", "random"), small(tmp_path / "other", "hyperband")
+    said: list[str] = []
+    report(Places(one), [other], said.append)
+    assert said[0] == "4 runs of 1 benchmark."
+    found = rows(one / "report" / "single-paper-1x.csv")
+    assert {row["method"] for row in found} == {"random", "hyperband"}
+    assert {row["runs"] for row in rows(one / "report" / "costs.csv")} == {"2"}
+    assert not (other / "report").exists()
+
+
+def test_a_method_alone_below_the_papers_horizons_still_has_its_table(tmp_path: Path) -> None:
+    page = report(Places(small(tmp_path, "random", seeds=1)), (), quiet)
+    [row] = [r for r in rows(page.parent / "single-paper-1x.csv") if r["prior"] == "good"]
+    assert (row["method"], row["seeds"], row["sd"]) == ("random", "1", "")
+    assert "nan" not in (page.parent / "report.md").read_text()
+
+
+def test_a_method_that_ran_with_several_numbers_of_workers_has_a_table_for_each(
+    tmp_path: Path,
+) -> None:
+    grids = [
+        Grid("paper", (NAME,), ("good",), ("priorband",), range(2), workers, budget)
+        for workers, budget in ((1, 3.0), (2, 1.0))
+    ]
+    run_cases((case for grid in grids for case in grid.cases()), Places(tmp_path), 1)
+    folder = report(Places(tmp_path), (), quiet).parent
+    assert [row["workers"] for row in rows(folder / "other-2-paper-1x.csv")] == ["2"]
+    assert [row["workers"] for row in rows(folder / "single-paper-3x.csv")] == ["1"]
+
+
+def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"There are no results in .*none\. Make some with"):
+        report(Places(tmp_path / "none"), (), quiet)
+    assert not (tmp_path / "none").exists()
+    with pytest.raises(DataError, match=r"no results in .*other"):
+        report(Places(small(tmp_path / "one", "random")), [tmp_path / "other"], quiet)
+
+
+def test_a_table_of_ones_own_is_reported_whatever_its_file_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "o'<b>&\"|*,.csv"
+    lines = [f"{x / 10},{epoch},{abs(x - 3) + 1 / epoch}" for x in range(11) for epoch in (1, 3, 9)]
+    path.write_text("\n".join(["x,epoch,loss", *lines]) + "\n")
+    grid = Grid("paper", (f"table:{path}",), ("good",), ("random", "priorband"), range(2), 1, 1.0)
+    places = Places(tmp_path / "results")
+    run_cases(grid.cases(), places, 1)
+    page = report(places, (), quiet)
+    folder = page.parent
+    before = {one.name: one.read_bytes() for one in folder.iterdir()}
+    shutil.rmtree(folder)
+    report(places, (), quiet)
+    assert {one.name: one.read_bytes() for one in folder.iterdir()} == before
+    parsed = Page(page.read_text())
+    check_needs_nothing(parsed)
+    title = "o'<b>&\"|*,.csv (nearest row)"
+    assert parsed.words.count(title) >= 4
+    assert {row["benchmark"] for row in rows(folder / "single-paper-1x.csv")} == {title}
+    path.unlink()
+    report(places, (), quiet)  # the runs are still there
+
+
+# The paper's benchmarks
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Places:
+    """Reported runs of the paper's first table: two seeds on a real task and on a stand-in."""
+    data, paper = data_folder(), paper_folder()
+    pytest.importorskip("onnxruntime")
+    places = Places(tmp_path_factory.mktemp("first"), data, paper)
+    names = ("lcbench-126026", "pd1-wmt-standin")
+    methods = ("random", "hyperband", "priorband")
+    run_cases(Grid("published", names, ("good",), methods, range(2), 1, 20.0).cases(), places, 1)
+    kept = {
+        name: {
+            **{"data": entry(name).digest(data), "low": 1, "repeats": 4},
+            **{"fidelities": [1, 10, 52], "means": [0.2, mean, 1.0], "deviations": [0.1, 0.1, 0.0]},
+        }
+        for name, mean in zip(names, (0.5, 0.9), strict=True)
+    }
+    (places.results / fidelities.FILE).write_text(json.dumps(kept))
+    report(places, (), quiet)
+    return places
+
+
+def test_the_first_table_is_shown_cell_by_cell(first: Places) -> None:
+    folder = first.results / "report"
+    found = rows(folder / "first-table-lcbench.csv")
+    assert [(row["horizon"], row["method"], row["prior"]) for row in found] == [
+        (horizon, method, prior)
+        for horizon in ("5", "12")
+        for method, prior in (("random", "any"), ("hyperband", "any"), ("priorband", "good"))
+    ]
+    printed = {(row["horizon"], row["method"]): row["printed_mean"] for row in found}
+    assert [printed["12", m] for m in ("random", "hyperband", "priorband")] == [
+        *("0.048", "0.044", "0.043")
+    ]
+    assert all(row["published_mean"] and not row["paper_mean"] for row in found)
+    text = (folder / "report.md").read_text()
+    assert "## The first table, cell by cell" in text
+    assert re.search(r"LCBench under the published rules: \d of 6 cells within one standard", text)
+    assert "## Against the authors' traces" in text
+
+
+def test_the_tables_and_the_first_table_say_the_same(first: Places) -> None:
+    folder = first.results / "report"
+    cells = {
+        (row["benchmark"], row["method"]): row["mean"]
+        for row in rows(folder / "single-published-12x.csv")
+        if row["prior"] == "good"
+    }
+    assert len(cells) == 6
+    for name in ("first-table-lcbench.csv", "first-table-pd1-stand-in.csv"):
+        for row in rows(folder / name):
+            if row["horizon"] == "12":
+                assert row["published_mean"] == cells.pop((row["benchmark"], row["method"]))
+    assert cells == {}
+
+
+def test_traces_are_compared_at_every_budget(first: Places) -> None:
+    found = rows(first.results / "report" / "traces.csv")
+    assert len(found) == 2 * 3 * 20
+    assert {row["benchmark"] for row in found} == {"LC-126026", "PD1-WMT (stand-in)"}
+
+
+def test_a_stand_in_says_so_wherever_it_appears(first: Places) -> None:
+    seen = 0
+    for path in (first.results / "report").iterdir():
+        text = path.read_text()
+        seen += len(re.findall("WMT", text))
+        assert not re.search(r"(?i)wmt(?! \(stand-in\)|-standin)", text), path.name
+    assert seen > 30
+    assert "not those surrogates" in (first.results / "report" / "report.md").read_text()
+
+
+def test_correlations_that_are_kept_are_not_measured_again(first: Places) -> None:
+    found = {row["benchmark"]: row for row in rows(first.results / "report" / "correlations.csv")}
+    assert [(row["class"], row["paper_class"]) for row in found.values()] == [
+        *(("low", "low"), ("high", "high"))
+    ]
+    assert [row["repeats"] for row in found.values()] == ["4", "4"]
+    text = (first.results / "report" / "report.md").read_text()
+    assert "Of the 2 benchmarks here that the paper has put into a class, 2 fall" in text
+    assert (
+        "high correlation, good prior"
+        in (first.results / "report" / "ranks-single-published.csv").read_text()
+    )
+
+
+def test_a_report_needs_neither_the_data_nor_all_of_the_papers_files(
+    first: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("priorband.experiments.report.comparing.curves", lambda *a: "<svg></svg>")
+    for name in ("results.npz", TIMES):
+        shutil.copy(first.results / name, tmp_path)
+    places = Places(tmp_path)
+    text = report(places, (), quiet).with_name("report.md").read_text()
+    assert "under the published rules" in text
+    assert "cell by cell" not in text and "cheap fidelities" not in text and "paper 0." not in text
+    shutil.copy(first.results / fidelities.FILE, tmp_path)
+    part = tmp_path / "paper"
+    part.mkdir()
+    assert first.paper is not None
+    shutil.copy(first.paper / "tables.csv", part)
+    text = report(Places(tmp_path, first.data, part), (), quiet).with_name("report.md").read_text()
+    assert "cell by cell" in text and "traces" not in text
+
+
+# Parts
+
+
+def odd_section() -> Section:
+    table = Table("t", ODD, [ODD], [[Cell(ODD, ODD, True)]], [ODD, "b"], [[ODD, 'a,"b"\nc']])
+    return Section(ODD, [ODD], [table, Figure("f", ODD, "<svg></svg>")])
+
+
+def test_a_page_shows_odd_text_as_it_is() -> None:
+    page = Page(as_html(ODD, [odd_section()]))
+    check_needs_nothing(page)
+    assert page.words.count(ODD) == 10
+
+
+def test_markdown_escapes_what_it_would_take_for_itself() -> None:
+    text = as_markdown(ODD, [odd_section()])
+    for sign in "<>&|*_`~$":
+        wrong = [
+            line
+            for line in text.splitlines()
+            if re.search(rf"(?<!\\){re.escape(sign)}", _bare(line))
+        ]
+        assert wrong == []
+
+
+def _bare(line: str) -> str:
+    """A line without our own signs."""
+    if line.startswith("|"):
+        line = line[1:-1]
+    return line.replace("**", "").removeprefix("*").removesuffix("*")
+
+
+def test_numbers_for_machines_are_quoted_where_need_be() -> None:
+    table = odd_section().blocks[0]
+    assert isinstance(table, Table)
+    assert list(csv.reader(io.StringIO(as_csv(table)))) == [[ODD, "b"], [ODD, 'a,"b"\nc']]
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    written = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        write(folder, ODD, [odd_section()])
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
+    assert set(written[0]) == {"report.html", "report.md", "t.csv", "f.svg"}
+
+
+def test_a_file_name_that_is_no_text_is_written_out(tmp_path: Path) -> None:
+    page = write(tmp_path, "runs\udc80.csv", [])
+    assert "<h1>runs\\udc80.csv</h1>" in page.read_text()
+
+
+def test_times_that_were_cut_off_or_too_short_to_measure_are_no_error(tmp_path: Path) -> None:
+    whole = "paper,b,none,random,1,0,0.000\n"
+    (tmp_path / TIMES).write_text(f"{whole}{whole}pap{whole}paper,b,none,ra\n{whole[:-7]}x\n")
+    section = cost_section([tmp_path, tmp_path / "none"])
+    assert section is not None
+    [table] = section.blocks
+    assert isinstance(table, Table)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["RS", "paper", "1", "2", "0.000", "–"]
+    ]
+    assert cost_section([tmp_path / "none"]) is None
+
+
+@pytest.fixture
+def measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The benchmarks whose correlations are measured, with few repeats."""
+    seen: list[str] = []
+    real = fidelities._measured
+
+    def counted(one: object, benchmark: object) -> object:
+        seen.append(getattr(one, "name", ""))
+        return real(one, benchmark)  # type: ignore[arg-type]  # passed on as they are
+
+    monkeypatch.setattr(fidelities, "_REPEATS", 3)
+    monkeypatch.setattr(fidelities, "_measured", counted)
+    yield seen
+
+
+def test_correlations_are_measured_once(tmp_path: Path, measuring: list[str]) -> None:
+    entries = [entry(NAME), entry("lcbench-126026")]
+    first, again = (rankings(entries, Places(tmp_path)) for _ in range(2))
+    assert measuring == [NAME]
+    assert first[NAME].curve.means.tolist() == again[NAME].curve.means.tolist()
+    assert [path.name for path in tmp_path.iterdir()] == [fidelities.FILE]
+    section = fidelity_section(entries, first)
+    assert section is not None and "put into a class" not in section.paragraphs[0]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"hartmann3-good": []}', '{"hartmann3-good": {"data": "x"}}']
+)
+def test_a_damaged_file_of_correlations_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / fidelities.FILE).write_text(content)
+    with pytest.raises(FormatError, match=r"correlations\.json is damaged: delete it"):
+        rankings([entry(NAME)], Places(tmp_path))

@@ -96,6 +96,8 @@ def _list(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     where = placed(args)
     grids = _narrowed(args, _grids(args, where))
+    if not args.benchmarks:
+        _note_missing(here(where))
     progress = Progress(args.processes)
     try:
         run_cases(cases(grids), where, args.processes, progress)
@@ -148,6 +150,18 @@ def _grids(args: argparse.Namespace, where: Places) -> list[Grid]:
     ]
 
 
+def _note_missing(known: Sequence[Entry]) -> None:
+    """Say which of the paper's benchmarks are not run, and which by a stand-in."""
+    whole = {one.published for one in catalogue().values() if one.published}
+    missing = sorted(whole - {one.published for one in known})
+    stand_ins = [one.title for one in known if one.stands_in]
+    said = [f"Not here: {', '.join(missing)}."] * bool(missing)
+    said += [f"By models that stand in: {', '.join(stand_ins)}."] * bool(stand_ins)
+    said += ["So the Hartmann functions are run."] * (not known)
+    if said:
+        print(f"{' '.join(said)} `priorband bench list` says what they need.", file=sys.stderr)
+
+
 def _check(args: argparse.Namespace) -> None:
     """Refuse names that mean nothing."""
     for name in args.methods or ():
@@ -181,9 +195,10 @@ def _narrowed(args: argparse.Namespace, grids: list[Grid]) -> list[Grid]:
     if args.seeds is not None:
         changes["seeds"] = range(args.seeds)
     wanted = [replaced(grid, **changes) for grid in grids if grid.rules in (args.rules or RULES)]
-    if not wanted and grids:
-        told = ", ".join(dict.fromkeys(grid.rules for grid in grids))
-        raise DataError(f"The preset {args.preset} has no runs under these rules, only {told}.")
     if not wanted:
-        raise DataError("Nothing is left to run: see `priorband bench list` for what is missing.")
+        told = ", ".join(dict.fromkeys(grid.rules for grid in grids))
+        raise DataError(
+            f"Without other benchmarks the preset {args.preset} has no runs under these rules, "
+            f"only {told}. `priorband bench list` says what is missing."
+        )
     return wanted

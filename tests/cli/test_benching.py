@@ -104,10 +104,13 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         (["--methods", "random"], "Name a --preset, or --benchmarks and --methods of your own."),
         (["--benchmarks", NAME], "Name a --preset, or --benchmarks and --methods of your own."),
         ([], "Name a --preset, or --benchmarks and --methods of your own."),
-        (["--preset", "paper-parallel"], "Nothing is left to run: see `priorband bench list`"),
+        (
+            ["--preset", "paper-parallel", "--rules", "published"],
+            "has no runs under these rules, only paper.",
+        ),
         (
             ["--preset", "ablations", "--rules", "published", "--benchmarks", NAME],
-            "The preset ablations has no runs under these rules, only paper.",
+            "the preset ablations has no runs under these rules, only paper.",
         ),
         ([*SMALL, "--data", "none"], "--data names 'none', which is no folder. Name one that is."),
         ([*SMALL, "--paper", "none"], "--paper names 'none', which is no folder."),

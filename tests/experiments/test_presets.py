@@ -73,10 +73,13 @@ def test_every_variant_of_priorband_is_an_ablation() -> None:
     assert set(ABLATIONS) == {name for name in methods() if name.split("(")[0] == "priorband"}
 
 
-def test_a_preset_without_benchmarks_keeps_what_needs_none() -> None:
-    [left] = preset("paper-small", ())
-    assert (left.benchmarks, left.methods) == (ILLUSTRATIONS, ("priorband",))
-    assert preset("paper-parallel", ()) == []
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_without_the_papers_benchmarks_runs_on_those_that_need_no_data(name: str) -> None:
+    grids = preset(name, ())
+    assert {(grid.rules, grid.benchmarks) for grid in grids} == {("paper", ILLUSTRATIONS)}
+    assert {m for g in grids for m in g.methods} == {
+        m for g in preset(name, FIVE) for m in g.methods
+    }
 
 
 def test_an_unknown_preset_is_refused_with_a_suggestion() -> None:

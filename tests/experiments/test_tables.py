@@ -346,3 +346,16 @@ def test_the_published_bo_is_kept_under_its_prior() -> None:
     assert results.cell("published", TASK, "bad", "bo")[2] == "bad"
     assert results.cell("paper", TASK, "bad", "bo")[2] == NO_PRIOR
     assert summarised([1.0]).n == len(results.curves(results.cell("published", TASK, "bad", "bo")))
+
+
+@pytest.mark.parametrize(
+    ("ours", "printed", "apart"),
+    [(0.2234, 0.223, 0.0), (0.2245, 0.223, math.nan), (0.2234, 0.2236, 0.0)],
+)
+def test_means_without_spread_are_alike_to_the_printed_digits_or_have_no_distance(
+    ours: float, printed: float, apart: float
+) -> None:
+    summary, paper = Summary(ours, 0.0, 0.0, 10), Printed(printed, 0.0, 10)
+    cell = Measured(entry("hartmann3-good"), "good", "priorband", 1.0, summary, paper)
+    assert cell.apart == pytest.approx(apart, nan_ok=True)
+    assert agreement([cell])[2] == (0 if math.isnan(apart) else 1)

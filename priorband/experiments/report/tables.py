@@ -21,6 +21,8 @@ CALLED = {
     "paper": "the paper's text",
 }
 """What the rules are called."""
+_LAST_DIGIT = 1e-3
+"""Of what the paper prints."""
 FIELDS = (
     *("rules", "workers", "horizon", "prior", "benchmark", "stand_in", "method"),
     *("mean", "sd", "se", "seeds", "missing", "best"),
@@ -42,9 +44,16 @@ class Measured:
 
     @property
     def apart(self) -> float:
-        """How far it lies from the printed one, in standard errors of both; nan without one."""
+        """How far it lies from the printed one, in standard errors of both; nan without any.
+
+        Where no seed differs from another, and the paper prints a spread of 0.000, there is no
+        standard error: means that agree to the printed digits are 0 apart, others have no distance.
+        """
         if self.printed is None:
             return math.nan
+        if max(self.ours.sd, self.printed.sd) < _LAST_DIGIT:
+            gap = abs(self.ours.mean - self.printed.mean)
+            return 0.0 if gap <= 0.5 * _LAST_DIGIT + 1e-9 else math.nan
         return difference(self.ours, self.printed.mean, self.printed.sd, self.printed.seeds)
 
 

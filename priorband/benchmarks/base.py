@@ -34,3 +34,20 @@ class Benchmark(Protocol):
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
         """The losses of many configurations at one fidelity, in one go."""
+
+
+class InBatches:
+    """What benchmarks have in common that evaluate many at once: one is a batch of one."""
+
+    @property
+    def optimum(self) -> tuple[Config, float] | None:
+        """Not known, unless a benchmark says otherwise."""
+        return None
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """The loss of a configuration at a fidelity; not finite where the training failed."""
+        return float(self.evaluate_many([config], fidelity)[0])
+
+    def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
+        """The losses of many configurations at one fidelity, in one go."""
+        raise NotImplementedError

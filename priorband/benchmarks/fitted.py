@@ -1,14 +1,13 @@
 """A model of past runs as a benchmark: it has a loss for any configuration at any fidelity."""
 
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.table import Given, Table, check_within, read_table
 from priorband.errors import DataError, SpaceError
 from priorband.numeric import whole
@@ -38,7 +37,7 @@ class Quality:
 
 
 @final
-class Fitted:
+class Fitted(InBatches):
     r"""Trees fitted to the runs of a CSV file, such as `Tabular` takes.
 
     The columns are those of `Tabular`; a configuration need not have been run at all fidelities.
@@ -89,11 +88,6 @@ class Fitted:
             f"{len(self.space)} parameters, {own.name} from {own.low} to {own.high})"
         )
 
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
-
     @cached_property
     def quality(self) -> Quality:
         """How good the fit is, by cross-validation; failed runs are left out.
@@ -112,12 +106,8 @@ class Fitted:
         judged = ~np.isnan(told)
         return _quality(runs.targets[judged], told[judged])
 
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The loss that the model tells; nan where it tells a failure."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The losses that the model tells; nan where it tells a failure."""
         check_within(self.fidelity, fidelity)
         codes = self.space.encode(configs)
         position = _position(self._table, fidelity)

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.folder import named_folder
 from priorband.benchmarks.jahs_space import CONSTANTS, jahs_fidelity, jahs_space
 from priorband.errors import DataError, ExtraError, SpaceError, suggestion
@@ -42,7 +42,7 @@ def jahs_folder(given: str | Path | None = None) -> Path | None:
 
 
 @final
-class JAHS:
+class JAHS(InBatches):
     """One dataset of JAHS-Bench-201, from 3 to 200 epochs.
 
     `folder` holds `assembled_surrogates`, as `jahs_bench` unpacks it. Its files are pickles:
@@ -60,11 +60,6 @@ class JAHS:
 
     def __repr__(self) -> str:
         return f"JAHS({self.dataset!r})"
-
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
 
     def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
         """100 - validation accuracy, in percent, after so many epochs."""

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.folder import required
 from priorband.benchmarks.jahs_space import CONSTANTS, OPERATIONS, jahs_fidelity, jahs_space
 from priorband.benchmarks.onnx import Network
@@ -24,7 +24,7 @@ _OPTIMIZER, _AUGMENT, _NUMBERS, _WIDTH = 33, 34, 35, 41
 
 
 @final
-class JAHSPrototype:
+class JAHSPrototype(InBatches):
     """The early model: a mixed space of ten parameters, and an error in percent."""
 
     caveat = "early prototype, not JAHS-Bench-201"
@@ -39,17 +39,8 @@ class JAHSPrototype:
     def __repr__(self) -> str:
         return f"<{self.label}>"
 
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
-
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The validation error in percent after so many epochs."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The validation errors in percent after so many epochs."""
         rows = np.zeros((len(configs), _WIDTH), dtype=np.float32)
         for row, config in zip(rows, configs, strict=True):
             _fill(row, config, fidelity)

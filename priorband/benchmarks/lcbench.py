@@ -5,13 +5,12 @@ Zimmer, Lindauer and Hutter (2021) trained the networks, Pfisterer and others (2
 """
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.folder import required
 from priorband.benchmarks.onnx import Network
 from priorband.errors import DataError, SpaceError, suggestion
@@ -36,7 +35,7 @@ _BALANCED_ACCURACY = 3
 
 
 @final
-class LCBench:
+class LCBench(InBatches):
     """One task of LCBench, from 1 to 52 epochs.
 
     `folder` holds the data, among it `lcbench/model.onnx` and `lcbench/encoding.json`.
@@ -64,17 +63,8 @@ class LCBench:
     def __repr__(self) -> str:
         return f"LCBench({self.task!r})"
 
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
-
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """1 - balanced validation accuracy after so many epochs."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """1 - balanced validation accuracy after so many epochs, of many configurations."""
         names = self.space.names
         rows = [[fidelity, *(config[name] for name in names)] for config in configs]
         values = np.array(rows, dtype=np.float32).reshape(len(rows), 1 + len(names))

@@ -4,13 +4,12 @@ The loss is the validation error rate. `PD1` is what the paper's experiments ran
 takes its place where those files cannot be had: close to it, not equal.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.boosted import Boosted
 from priorband.benchmarks.folder import required
 from priorband.benchmarks.onnx import Network
@@ -25,7 +24,7 @@ _ORIGIN = "PD1 (surrogates of the project mf-prior-bench, version vPaper-Arxiv)"
 
 
 @final
-class PD1:
+class PD1(InBatches):
     """One task of PD1, through the surrogate that was published with mf-prior-bench.
 
     Its error rates are not clipped, as in the paper's experiments: some lie a little above 1.
@@ -43,22 +42,13 @@ class PD1:
     def __repr__(self) -> str:
         return f"PD1({self.task!r})"
 
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
-
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The validation error rate after so many epochs."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The validation error rates after so many epochs."""
         return self._model.predict(_rows(configs, fidelity))
 
 
 @final
-class PD1StandIn:
+class PD1StandIn(InBatches):
     """A stand-in for one task of PD1: trees fitted to evaluations of the published surrogate.
 
     Compare methods with each other on it, and with the paper's figures to about 0.015 only. It
@@ -81,17 +71,8 @@ class PD1StandIn:
     def __repr__(self) -> str:
         return f"PD1StandIn({self.task!r})"
 
-    @property
-    def optimum(self) -> None:
-        """Not known."""
-        return
-
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The validation error rate after so many epochs, which are those of a rung."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The validation error rates after so many epochs."""
         if fidelity not in self.rungs:
             known = ", ".join(map(str, self.rungs))
             raise SpaceError(

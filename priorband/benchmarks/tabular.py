@@ -1,13 +1,12 @@
 """A table of past runs as a benchmark: a configuration has the losses of the nearest one in it."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.table import ROUNDING, Given, Table, check_within, read_table
 from priorband.errors import DataError
 from priorband.space.config import Config
@@ -42,7 +41,7 @@ def nearest(rows: Array, points: Array, sizes: tuple[int | None, ...]) -> NDArra
 
 
 @final
-class Tabular:
+class Tabular(InBatches):
     r"""The runs of a CSV file: one line for each configuration and fidelity, with the loss.
 
     `space` is the space of the columns, or the names of those that are parameters; where it is not
@@ -89,12 +88,8 @@ class Tabular:
         """The best at the highest fidelity; None where all failed there."""
         return best(self._table)
 
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The loss of the nearest configuration; nan where its training failed."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The losses of the nearest configurations; nan where their training failed."""
         low, high = self._rank(fidelity)
         rows = self.space.encode(configs)
         known = np.flatnonzero((self._first <= low) & (self._last >= high))

@@ -4,13 +4,12 @@ Metz and others (2020) trained them; Wistuba, Kadra and Grabocka (2022) publishe
 these five. The loss is that on validation data, where chance is 0.693; most settings do not learn.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array, Configs
+from priorband.benchmarks.base import Array, Configs, InBatches
 from priorband.benchmarks.folder import required
 from priorband.benchmarks.table import ROUNDING, check_within
 from priorband.benchmarks.tabular import nearest
@@ -50,7 +49,7 @@ _LACKING = {"beta1": "one_minus_beta1", "beta2": "one_minus_beta2"}
 
 
 @final
-class TaskSet:
+class TaskSet(InBatches):
     """One task of TaskSet, from 1 to 51 points of the curves.
 
     All parameters are on a log scale. The betas were drawn by what they lack to 1, and so they are
@@ -81,12 +80,8 @@ class TaskSet:
         found = int(np.nanargmin(self._losses[:, -1]))
         return self._configs[found], float(self._losses[found, -1])
 
-    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The validation loss after so many points; nan where the training blew up."""
-        return float(self.evaluate_many([config], fidelity)[0])
-
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The same of many, in one go."""
+        """The validation losses after so many points; nan where a training blew up."""
         check_within(self.fidelity, fidelity)
         found = nearest(self.space.encode(configs), self._points, self.space.sizes)
         losses: Array = self._losses[found, int(fidelity * (1 + ROUNDING)) - 1]

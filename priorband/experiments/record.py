@@ -19,7 +19,7 @@ from priorband.space.space import Space
 from priorband.study import Study
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
-from priorband.workers.simulate import Run, simulate
+from priorband.workers.simulate import Plan, Run, carried_out
 
 ORIGINS = ("uniform", "prior", "incumbent", "mode", "model", "grid")
 """Who invents configurations; a column holds the place in this list."""
@@ -69,9 +69,8 @@ class Record:
 def run(case: Case, benchmark: Benchmark, centres: Centres) -> Record:
     """Run a case in simulated time."""
     made = setting(case, benchmark, centres)
-    total = case.budget if case.workers == 1 else case.workers * (case.budget + 1)
-    runs = simulate(made.study, made.benchmark, case.workers, total, pause=made.pause)
-    return _recorded(case, made, runs)
+    plan = Plan(case.workers, case.budget, each=True, pause=made.pause)
+    return _recorded(case, made, carried_out(made.study, made.benchmark, plan))
 
 
 def _recorded(case: Case, made: Setting, runs: Sequence[Run]) -> Record:

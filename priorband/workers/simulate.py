@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
 from priorband.errors import ExhaustedError, MethodError
-from priorband.numeric import real
+from priorband.numeric import real, whole
 from priorband.study import Study
 from priorband.trial import Observation, Trial
 from priorband.values import frozen
@@ -30,21 +30,47 @@ class Run:
     cost: float
 
 
+@final
+@frozen
+class Plan:
+    """Who works in simulated time, and until when."""
+
+    workers: int = 1
+    budget: float = 12.0
+    """Full trainings: over all workers, or `each`."""
+    each: bool = False
+    """Whether trials are started until every worker has paid the budget."""
+    continued: bool = True
+    pause: float = 0.0
+    """How much longer a trial takes than it costs, in units of fidelity."""
+
+    def __post_init__(self) -> None:
+        if not whole(self.workers) or self.workers < 1:
+            raise MethodError(
+                f"`workers` must be a whole number of at least 1, got {self.workers!r}."
+            )
+        if (real(self.budget) or 0) <= 0:
+            raise MethodError(
+                f"`budget` must be a positive number of trainings, got {self.budget!r}."
+            )
+        if real(self.pause) is None or self.pause < 0:
+            raise MethodError(f"`pause` must be a number of at least 0, got {self.pause!r}.")
+
+
 def simulate(
     study: Study,
     benchmark: Objective | Callable[[Mapping[str, Any], float], float],
     workers: int = 1,
     budget: float = 12.0,
     continued: bool = True,
-    pause: float = 0.0,
 ) -> list[Run]:
     """Run a study on a benchmark until its budget is handed out; the runs in the order they ended.
 
     `budget` counts full trainings over all workers. A trial takes as long as it costs: a promotion
-    the difference between the fidelities when training is `continued`, else the whole. A `pause`
-    makes every trial so much longer, in units of fidelity, at no cost. Trials are started while the
-    budget is not used up, so the last may reach beyond it; a method that has nothing left to try
-    ends the run early. Trials that end together are told in the order they were started.
+    the difference between the fidelities when training is `continued`, else the whole. Trials are
+    started while the budget is not used up, so the last may reach beyond it; a method that has
+    nothing left to try ends the run early. Trials that end together are told in the order they
+    were started.
 
     >>> from priorband import Hartmann, Study, simulate
     >>> bench = Hartmann(3)
@@ -53,41 +79,39 @@ def simulate(
     >>> len(runs), max(run.end for run in runs) <= 100
     (47, True)
     """
+    return carried_out(study, benchmark, Plan(workers, budget, continued=continued))
+
+
+def carried_out(
+    study: Study, benchmark: Objective | Callable[[Mapping[str, Any], float], float], plan: Plan
+) -> list[Run]:
+    """Run a study on a benchmark as planned; the runs in the order they ended."""
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
         raise MethodError(f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}.")
-    _check(workers, budget, pause)
     instant = 1e-9 * study.fidelity.high  # what ends within it ends together
+    limit = plan.budget * study.fidelity.high
     busy: list[tuple[int, int, _Job]] = []
-    idle, now, left = list(range(workers)), 0.0, budget * study.fidelity.high
+    idle, now, paid = list(range(plan.workers)), 0.0, [0.0] * plan.workers
     runs: list[Run] = []
     while True:
-        while idle and left > instant:
+        while idle and limit - (min(paid) if plan.each else sum(paid)) > instant:
             try:
                 trial = study.ask()
             except ExhaustedError:
-                left = 0.0
+                limit = 0.0
                 break
-            cost = study.state.history.cost(trial) if continued else trial.fidelity
-            left -= cost
+            cost = study.state.history.cost(trial) if plan.continued else trial.fidelity
             job = _Job(trial, idle.pop(0), now, cost)
-            heappush(busy, (round((now + cost + pause) / instant), trial.id, job))
+            paid[job.worker] += cost
+            heappush(busy, (round((now + cost + plan.pause) / instant), trial.id, job))
         if not busy:
             return runs
         _, _, job = heappop(busy)
-        now = job.start + job.cost + pause
+        now = job.start + job.cost + plan.pause
         outcome = _evaluated(study, evaluate, job.trial)
         runs.append(Run(outcome, job.worker, job.start, now, job.cost))
         idle.append(job.worker)
-
-
-def _check(workers: Any, budget: Any, pause: Any) -> None:
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
-    if (real(budget) or 0) <= 0:
-        raise MethodError(f"`budget` must be a positive number of trainings, got {budget!r}.")
-    if real(pause) is None or pause < 0:
-        raise MethodError(f"`pause` must be a number of at least 0, got {pause!r}.")
 
 
 @final

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from priorband import FormatError, Hartmann
+from priorband.analysis.curves import incumbent_curve, value_at
 from priorband.benchmarks.catalogue import entry
 from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
 from priorband.experiments.cases import NO_PRIOR, Case, Grid, case_from
@@ -77,10 +78,24 @@ def test_a_longer_run_begins_with_the_shorter_one() -> None:
             assert (long.columns[name][: len(short)] == column).all()
 
 
-def test_with_several_workers_every_one_reaches_the_budget() -> None:
-    record = made(Case("paper", NAME, "good", "priorband", 4, 0, 5.0))
-    for worker in range(4):
-        assert record.columns["cost"][record.columns["worker"] == worker].sum() >= 5
+@pytest.mark.parametrize("rules", ["paper", "published"])
+@pytest.mark.parametrize("workers", [4, 16])
+def test_with_several_workers_every_one_reaches_the_budget(rules: str, workers: int) -> None:
+    short, long = (
+        made(Case(rules, NAME, "bad", "asha+esp", workers, 0, budget)) for budget in (3.0, 6.0)
+    )
+    for record, budget in ((short, 3.0), (long, 6.0)):
+        paid = [
+            record.columns["cost"][record.columns["worker"] == worker].sum()
+            for worker in range(workers)
+        ]
+        assert min(paid) >= budget
+    curves = [
+        incumbent_curve(ended["cost"], ended["loss"], ended["full"], ended["worker"])
+        for ended in (short.completed, long.completed)
+    ]
+    for horizon in (1.0, 2.0, 3.0):
+        assert len({value_at(curve, horizon) for curve in curves}) == 1
 
 
 def test_a_failed_training_is_recorded_as_one() -> None:

@@ -89,7 +89,7 @@ def test_with_several_workers_every_one_reaches_the_budget(rules: str, workers: 
             record.columns["cost"][record.columns["worker"] == worker].sum()
             for worker in range(workers)
         ]
-        assert min(paid) >= budget
+        assert min(paid) >= budget - 1e-9
     curves = [
         incumbent_curve(ended["cost"], ended["loss"], ended["full"], ended["worker"])
         for ended in (short.completed, long.completed)

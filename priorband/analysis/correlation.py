@@ -109,7 +109,8 @@ def at_tenth(fidelities: Sequence[float] | Array, low: float | None = None) -> i
 
     Of a whole list of n it is place n // 10, as in the paper's evaluation. A benchmark that knows
     some fidelities only gives those and the lowest of its whole range: then it is the one nearest
-    to that which would stand there, were all whole fidelities listed.
+    to that which would stand there, were all whole fidelities listed. Of fractions it is the one
+    nearest to a tenth of the range.
 
     >>> at_tenth(range(1, 53)), at_tenth((1, 5, 17, 52), low=1)
     (5, 1)
@@ -117,7 +118,9 @@ def at_tenth(fidelities: Sequence[float] | Array, low: float | None = None) -> i
     listed = np.asarray(fidelities, dtype=np.float64)
     if low is None:
         return len(listed) // 10
-    wanted = low + (int(listed[-1] - low) + 1) // 10
+    span = float(listed[-1] - low)
+    counted = bool((listed == np.floor(listed)).all()) and float(low).is_integer()
+    wanted = low + ((int(span) + 1) // 10 if counted else span / 10)
     return int(np.argmin(np.abs(listed - wanted)))
 
 

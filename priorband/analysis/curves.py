@@ -7,7 +7,7 @@ of four workers are 20 in total.
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,13 +55,16 @@ def incumbent_curve(
     at_full: ArrayLike,
     workers: ArrayLike | None = None,
     full: float = 1.0,
+    configs: ArrayLike | None = None,
 ) -> Curve:
     """The curve of finished evaluations, given in the order they ended.
 
     `costs` are what each added to its worker's bill, in units of which a full training has `full`;
     `at_full` is the loss of its configuration at full fidelity, `workers` who ran it. A loss that
-    is not finite is a failure: it costs, and is never the incumbent. Of evaluations that end at the
-    same budget the one with the lowest loss counts, of equal ones the first.
+    is not finite is a failure: it costs, and is never the incumbent. With `configs`, a number for
+    each configuration, one that has failed is the incumbent no more, whatever it had reached
+    before. Of evaluations that end at the same budget the one with the lowest loss counts, of equal
+    ones the first.
 
     >>> incumbent_curve([3, 3, 10], [0.5, 0.45, 0.3], [0.4, 0.42, 0.3], full=10).budgets
     array([0.3, 0.6, 1.6])
@@ -79,9 +82,37 @@ def incumbent_curve(
     values = np.where(np.isfinite(values), values, np.inf)
     budgets = _merged(_paid_by_worker(paid, crew) / full)
     order = np.lexsort((seen, budgets))
+    if configs is not None and np.isinf(seen).any():
+        at, kept = _without_failed(order, _column(configs), seen)
+        last = np.flatnonzero(np.diff(budgets[at], append=np.inf) > 0)  # at each budget
+        at, kept = at[last], kept[last]
+        none = kept < 0
+        return Curve(
+            budgets[at], np.where(none, np.nan, seen[kept]), np.where(none, np.nan, values[kept])
+        )
     lowest = np.minimum.accumulate(np.concatenate([[np.inf], seen[order]]))
     improving = order[seen[order] < lowest[:-1]]
     return Curve(budgets[improving], seen[improving], values[improving])
+
+
+def _without_failed(order: NDArray[Any], configs: Array, seen: Array) -> tuple[Any, Any]:
+    """Where the incumbent changes, and to which evaluation; -1 where none is left."""
+    lowest: dict[float, int] = {}
+    failed, changes, incumbent = set[float](), list[tuple[int, int]](), -1
+    worst = int(np.argmax(seen))  # a failure
+    for place in order.tolist():
+        config = configs[place]
+        if np.isinf(seen[place]):
+            failed.add(config)
+            lowest.pop(config, None)
+        elif config not in failed and seen[place] < seen[lowest.get(config, worst)]:
+            lowest[config] = place
+        best = min(lowest.values(), key=lambda one: seen[one], default=-1)
+        if best != incumbent:
+            incumbent = best
+            changes.append((place, best))
+    made = np.array(changes, dtype=np.intp).reshape(-1, 2)
+    return made[:, 0], made[:, 1]
 
 
 def value_at(curve: Curve, budget: float) -> float:

@@ -26,17 +26,25 @@ class Band(NamedTuple):
 @final
 @frozen
 class Summary:
-    """What the runs of one cell come to: `n` of them had a value, `missing` had none."""
+    """What the runs of one cell come to: `n` had a value, `missing` none yet, `failed` an infinite
+    one.
+    """
 
     mean: float
     sd: float
     sem: float
     n: int
     missing: int = 0
+    failed: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether every run had a value."""
+        return self.n > 0 and not self.missing and not self.failed
 
 
 def summarised(values: ArrayLike) -> Summary:
-    """The summary of some numbers. What is not finite is missing: no result yet, or a failed one.
+    """The summary of the finite ones of some numbers; nan is no result yet, infinite a failed one.
 
     >>> summarised([1.0, 2.0, 3.0, 2.0, math.nan]).missing
     1
@@ -44,7 +52,8 @@ def summarised(values: ArrayLike) -> Summary:
     given = np.asarray(values, dtype=np.float64).ravel()
     mean, sd, count = moments(given)
     n = int(count)
-    return Summary(float(mean), float(sd), _error(float(sd), n), n, len(given) - n)
+    missing, failed = int(np.isnan(given).sum()), int(np.isinf(given).sum())
+    return Summary(float(mean), float(sd), _error(float(sd), n), n, missing, failed)
 
 
 def difference(ours: Summary, theirs_mean: float, theirs_sd: float, theirs_n: int) -> float:

@@ -60,10 +60,20 @@ class Record:
         return len(self.values)
 
     @property
+    def roots(self) -> Column:
+        """The trial that each trial's configuration was first drawn for."""
+        roots = np.arange(len(self))
+        for number, parent in enumerate(self.columns["parent"].tolist()):
+            if parent >= 0:
+                roots[number] = roots[parent]
+        return roots
+
+    @property
     def completed(self) -> dict[str, Column]:
         """The columns in the order in which trials ended."""
         order = np.argsort(self.columns["ended"])
-        return {name: column[order] for name, column in self.columns.items()}
+        columns = self.columns | {"root": self.roots}
+        return {name: column[order] for name, column in columns.items()}
 
 
 def run(case: Case, benchmark: Benchmark, centres: Centres) -> Record:

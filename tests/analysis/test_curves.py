@@ -234,3 +234,35 @@ def test_four_simulated_workers_are_on_one_axis() -> None:
     assert set(curve.budgets) <= {1.0, 2.0}
     assert value_at(curve, 1) == min(losses[:4])
     assert value_at(curve, 2) == min(losses)
+
+
+def test_a_configuration_that_has_failed_is_the_incumbent_no_more() -> None:
+    nan = math.nan
+    curve = incumbent_curve(
+        [0.1, 0.1, 0.9, 1.0, 0.5],
+        [0.1, 0.4, nan, 0.3, 0.2],
+        [nan, 0.6, nan, 0.3, 0.25],
+        configs=[0, 1, 0, 2, 0],
+    )
+    assert curve.budgets == pytest.approx([0.1, 1.1, 2.1])
+    assert curve.losses == pytest.approx([0.1, 0.4, 0.3])  # it rises where the best one fails
+    assert curve.values == pytest.approx([math.inf, 0.6, 0.3])
+
+
+def test_where_all_have_failed_there_is_no_incumbent() -> None:
+    curve = incumbent_curve([1.0, 1.0], [0.1, math.nan], [0.2, math.nan], configs=[7, 7])
+    assert value_at(curve, 1.0) == 0.2
+    assert math.isnan(value_at(curve, 2.0)) and math.isnan(loss_at(curve, 2.0))
+
+
+@given(runs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=30))
+def test_failures_leave_what_a_plain_look_at_each_moment_finds(runs: list[tuple[int, int]]) -> None:
+    """0 stands for a failure; losses are distinct but for those of equal digits."""
+    losses = [math.nan if loss == 0 else loss + 0.01 * k for k, (_, loss) in enumerate(runs)]
+    configs = [config for config, _ in runs]
+    curve = incumbent_curve([1.0] * len(runs), losses, losses, configs=configs)
+    for k in range(len(runs)):
+        known = [(losses[i], configs[i]) for i in range(k + 1)]
+        failed = {config for loss, config in known if math.isnan(loss)}
+        left = [loss for loss, config in known if config not in failed]
+        assert value_at(curve, k + 1.0) == pytest.approx(min(left, default=math.nan), nan_ok=True)

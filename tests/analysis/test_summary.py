@@ -27,7 +27,7 @@ def test_tv16_the_standard_error_of_three_numbers() -> None:
 
 def test_what_is_not_finite_is_missing() -> None:
     summary, whole = summarised([math.nan, 1.0, 2.0, math.inf, 4.0]), summarised([1, 2, 4])
-    assert summary == Summary(whole.mean, whole.sd, whole.sem, n=3, missing=2)
+    assert summary == Summary(whole.mean, whole.sd, whole.sem, n=3, missing=1, failed=1)
 
 
 def test_one_value_has_no_spread_and_none_has_no_mean() -> None:

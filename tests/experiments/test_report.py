@@ -284,7 +284,7 @@ def test_the_first_table_is_shown_cell_by_cell(first: Places) -> None:
     assert all(row["published_mean"] and not row["paper_mean"] for row in found)
     text = (folder / "report.md").read_text()
     assert "## The first table, cell by cell" in text
-    assert re.search(r"LCBench under the published rules: \d of 6 cells within one standard", text)
+    assert re.search(r"LCBench under the published rules: \d of 6 printed cells within one", text)
     assert "## Against the authors' traces" in text
 
 

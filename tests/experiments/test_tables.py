@@ -22,6 +22,7 @@ from priorband.experiments.report.results import Results, places
 from priorband.experiments.report.tables import (
     Measured,
     Scope,
+    agreed,
     agreement,
     measured,
     number,
@@ -269,8 +270,9 @@ def test_the_first_table_holds_the_rules_beside_each_other() -> None:
         ],
     ]
     assert [shown.bold for shown in found.rows[1]] == 10 * [False] + [True]
-    assert "LCBench under the published rules: 2 of 2 cells within one standard error" in str(
-        section.paragraphs
+    assert (
+        "LCBench under the published rules: 2 of 2 printed cells within one standard error"
+        in str(section.paragraphs)
     )
     random, priorband = rows_of(found)
     assert (
@@ -305,11 +307,13 @@ def test_traces_without_spread_are_equal_to_five_digits_or_show_the_difference(
     [row] = found.rows
     assert [shown.text for shown in row[:3]] == ["LC-126026", "RS", "any"]
     # from 3x on: (0.4 - 0.8) / sqrt(0.1^2 + 0.1^2)
-    assert [shown.text for shown in row[3:]] == ["+0.0", "(-0.100)", *["-2.8"] * 17, "–"]
+    assert [shown.text for shown in row[3:]] == ["=", "(-0.100)", *["-2.8"] * 17, "–"]
     assert [shown.bold for shown in row[3:]] == [False, False, *[True] * 17, False]
-    assert section.paragraphs[-1] == "LCBench: 1 of 18 within one standard error, 1 within two."
+    assert section.paragraphs[-1] == (
+        "LCBench: 0 of 17 within one standard error, 0 within two; of 2 without any spread 1 agree."
+    )
     numbers = rows_of(found)
-    assert [r["difference_in_se"] for r in numbers[:2]] == ["0.0", ""]
+    assert [r["difference_in_se"] for r in numbers[:2]] == ["", ""]
     assert float(numbers[2]["difference_in_se"]) == pytest.approx(-0.4 / ROOT(0.02))
     assert [float(numbers[2][f"our_{name}"]) for name in ("mean", "se")] == pytest.approx(
         [0.4, 0.1]
@@ -349,13 +353,29 @@ def test_the_published_bo_is_kept_under_its_prior() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ours", "printed", "apart"),
-    [(0.2234, 0.223, 0.0), (0.2245, 0.223, math.nan), (0.2234, 0.2236, 0.0)],
+    ("ours", "printed", "alike"),
+    [(0.2234, 0.223, True), (0.2245, 0.223, False), (0.2234, 0.2236, True)],
 )
-def test_means_without_spread_are_alike_to_the_printed_digits_or_have_no_distance(
-    ours: float, printed: float, apart: float
+def test_means_without_spread_have_no_distance_but_agree_to_the_printed_digits_or_not(
+    ours: float, printed: float, alike: bool
 ) -> None:
     summary, paper = Summary(ours, 0.0, 0.0, 10), Printed(printed, 0.0, 10)
     cell = Measured(entry("hartmann3-good"), "good", "priorband", 1.0, summary, paper)
-    assert cell.apart == pytest.approx(apart, nan_ok=True)
-    assert agreement([cell])[2] == (0 if math.isnan(apart) else 1)
+    assert math.isnan(cell.apart) and cell.alike is alike
+    assert agreement([cell]) == (0, 0, 0)
+    assert agreed([cell]).endswith(
+        f"of 1 without any spread {alike:d} agree to the printed digits."
+    )
+
+
+def test_a_cell_with_failed_runs_says_so_and_is_never_the_best() -> None:
+    failed = summarised([0.1, math.inf, math.inf])
+    assert (failed.n, failed.failed, failed.missing, failed.whole) == (1, 2, 0, False)
+    cells = [
+        Measured(entry("hartmann3-good"), "good", method, 1.0, summary, None)
+        for method, summary in (("random", failed), ("priorband", summarised([0.2, 0.2, 0.2])))
+    ]
+    made_of = performance("t", "", Scope("paper", ("random", "priorband")), cells)
+    lone, three = made_of.rows[0][2:]
+    assert (lone.text.endswith(", 2 failed"), lone.bold) == (True, False)
+    assert (three.text, three.bold) == ("0.200 ± 0.000 (0.000)", True)

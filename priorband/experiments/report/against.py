@@ -19,7 +19,7 @@ from priorband.experiments.report.tables import (
     CALLED,
     Measured,
     Scope,
-    agreement,
+    agreed,
     distance,
     full,
     measured,
@@ -76,11 +76,8 @@ def _said(found: dict[str, list[Measured]]) -> list[str]:
     lines = []
     for rules, cells in found.items():
         for family in dict.fromkeys(cell.benchmark.family for cell in cells):
-            one, two, of = agreement([c for c in cells if c.benchmark.family == family])
-            lines.append(
-                f"{family} under {CALLED[rules]}: {one} of {of} cells within one standard error, "
-                f"{two} within two."
-            )
+            said = agreed([c for c in cells if c.benchmark.family == family])
+            lines.append(f"{family} under {CALLED[rules]}: {said}")
     return lines
 
 
@@ -128,7 +125,8 @@ def _figures(cell: Measured | None) -> list[object]:
 
 def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section | None:
     """The lowest loss seen at each budget, beside the authors' own runs."""
-    rows, numbers, apart = [], list[Sequence[object]](), dict[str, list[float]]()
+    rows, numbers = [], list[Sequence[object]]()
+    points: dict[str, list[tuple[float, bool | None]]] = {}
     for benchmark in results.benchmarks:
         for method in methods:
             qualities = QUALITIES[:1] if ignores_prior(method) else QUALITIES
@@ -139,7 +137,8 @@ def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section 
                     continue
                 paper = [summarised(known[:, k]) for k in range(len(BUDGETS))]
                 gaps = [_gap(*pair) for pair in zip(ours, paper, strict=True)]
-                apart.setdefault(benchmark.family, []).extend(gaps)
+                bare = [_alike(*pair) for pair in zip(ours, paper, strict=True)]
+                points.setdefault(benchmark.family, []).extend(zip(gaps, bare, strict=True))
                 quality = "any" if ignores_prior(method) else prior
                 shown = [_shown(*three) for three in zip(gaps, ours, paper, strict=True)]
                 about = [benchmark.title, display_name(method), quality]
@@ -159,21 +158,25 @@ def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section 
             "The authors published the lowest loss that each of their runs had seen, at whatever "
             "fidelity. Ours, under the published rules, is compared at every budget from 1 to 20. "
             "Neighbours in a row are alike, since a run's lowest loss only ever falls. Where no "
-            "seed differs from another, there is no standard error, and the losses' difference is "
-            "shown.",
-            *(_counted(family, gaps) for family, gaps in apart.items()),
+            "seed differs from another, there is no standard error: the sign = is shown where the "
+            "losses agree, else their difference.",
+            *(_counted(family, some) for family, some in points.items()),
         ],
         [table, *_trace_figures(results, theirs, methods)],
     )
 
 
-def _counted(family: str, gaps: Sequence[float]) -> str:
-    known = [abs(gap) for gap in gaps if not math.isnan(gap)]
+def _counted(family: str, points: Sequence[tuple[float, bool | None]]) -> str:
+    known = [abs(gap) for gap, _ in points if not math.isnan(gap)]
+    bare = [alike for _, alike in points if alike is not None]
     one, two = (sum(gap <= limit for gap in known) for limit in (1, 2))
-    return f"{family}: {one} of {len(known)} within one standard error, {two} within two."
+    text = f"{family}: {one} of {len(known)} within one standard error, {two} within two"
+    return f"{text}; of {len(bare)} without any spread {sum(bare)} agree." if bare else f"{text}."
 
 
 def _shown(gap: float, ours: Summary, paper: Summary) -> Cell:
+    if _alike(ours, paper):
+        return Cell("=")
     if math.isnan(gap):
         between = ours.mean - paper.mean
         return Cell("–" if math.isnan(between) else f"({between:+.3f})")
@@ -191,14 +194,18 @@ def _seen(results: Results, benchmark: Entry, prior: str, method: str) -> list[S
 def _gap(ours: Summary, paper: Summary) -> float:
     """The difference in standard errors of both; nan where there are none.
 
-    A run that has only its prior's mode has the same loss with every seed. The authors' file has
-    seven digits, so means without spread are equal when they agree to so many.
+    A run that has only its prior's mode has the same loss with every seed.
     """
-    if not ours.n or not paper.n:
+    if not ours.n or not paper.n or _alike(ours, paper) is not None:
         return math.nan
-    if max(ours.sd, paper.sd) > _DIGITS:
-        return difference(ours, paper.mean, paper.sd, paper.n)
-    return 0.0 if abs(ours.mean - paper.mean) <= _DIGITS else math.nan
+    return difference(ours, paper.mean, paper.sd, paper.n)
+
+
+def _alike(ours: Summary, paper: Summary) -> bool | None:
+    """Whether means agree to the digits of the authors' file where neither has a spread."""
+    if not max(ours.sd, paper.sd) <= _DIGITS:
+        return None
+    return abs(ours.mean - paper.mean) <= _DIGITS
 
 
 def _pair(ours: Summary, paper: Summary) -> list[str]:

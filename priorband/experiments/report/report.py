@@ -23,7 +23,7 @@ from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
 from priorband.experiments.report.results import Cell, Results
-from priorband.experiments.report.tables import CALLED, Scope, agreement, measured, performance
+from priorband.experiments.report.tables import CALLED, Scope, agreed, measured, performance
 from priorband.experiments.running import Places, all_centres
 from priorband.experiments.store import Store
 from priorband.values import frozen
@@ -199,10 +199,7 @@ def _agreement(
     families = dict.fromkeys(cell.benchmark.family for cell in cells if cell.printed is not None)
     said = []
     for family in families:
-        one, two, of = agreement([c for c in cells if c.benchmark.family == family])
-        said.append(
-            f"{family}: {one} of {of} printed cells within one standard error, {two} within two."
-        )
+        said.append(f"{family}: {agreed([c for c in cells if c.benchmark.family == family])}")
     return said
 
 

@@ -89,4 +89,5 @@ def places(benchmarks: Iterable[Entry], priors: Iterable[str] = QUALITIES) -> li
 
 def _curve(record: Record) -> Curve:
     ended = record.completed
-    return incumbent_curve(ended["cost"], ended["loss"], ended["full"], ended["worker"])
+    cost, loss, full = ended["cost"], ended["loss"], ended["full"]
+    return incumbent_curve(cost, loss, full, ended["worker"], configs=ended["root"])

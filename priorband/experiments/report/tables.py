@@ -25,7 +25,7 @@ _LAST_DIGIT = 1e-3
 """Of what the paper prints."""
 FIELDS = (
     *("rules", "workers", "horizon", "prior", "benchmark", "stand_in", "method"),
-    *("mean", "sd", "se", "seeds", "missing", "best"),
+    *("mean", "sd", "se", "seeds", "missing", "failed", "best"),
     *("published_mean", "published_sd", "published_seeds", "difference_in_se"),
 )
 
@@ -44,17 +44,17 @@ class Measured:
 
     @property
     def apart(self) -> float:
-        """How far it lies from the printed one, in standard errors of both; nan without any.
-
-        Where no seed differs from another, and the paper prints a spread of 0.000, there is no
-        standard error: means that agree to the printed digits are 0 apart, others have no distance.
-        """
-        if self.printed is None:
+        """How far it lies from the printed one, in standard errors of both; nan without any."""
+        if self.printed is None or self.alike is not None:
             return math.nan
-        if max(self.ours.sd, self.printed.sd) < _LAST_DIGIT:
-            gap = abs(self.ours.mean - self.printed.mean)
-            return 0.0 if gap <= 0.5 * _LAST_DIGIT + 1e-9 else math.nan
         return difference(self.ours, self.printed.mean, self.printed.sd, self.printed.seeds)
+
+    @property
+    def alike(self) -> bool | None:
+        """Whether means agree to the printed digits where neither has a spread; None with one."""
+        if self.printed is None or not max(self.ours.sd, self.printed.sd) < _LAST_DIGIT:
+            return None
+        return abs(self.ours.mean - self.printed.mean) <= 0.5 * _LAST_DIGIT + 1e-9
 
 
 @final
@@ -115,8 +115,8 @@ def _rows(cells: Sequence[Measured]) -> dict[tuple[str, str], _Row]:
 
 
 def _best(row: Iterable[Measured]) -> float:
-    means = [cell.ours.mean for cell in row]
-    return min((mean for mean in means if math.isfinite(mean)), default=math.nan)
+    """The lowest mean of those that every run has part in."""
+    return min((cell.ours.mean for cell in row if cell.ours.whole), default=math.nan)
 
 
 def _shown(cell: Measured | None, best: float) -> Cell:
@@ -126,17 +126,18 @@ def _shown(cell: Measured | None, best: float) -> Cell:
     if cell.printed is not None:
         below = f"paper {number(cell.printed.mean)} ± {number(cell.printed.sd)}"
         below += "" if math.isnan(cell.apart) else f", {cell.apart:+.1f} se"
-    return Cell(told(cell.ours), below, cell.ours.mean == best)
+    return Cell(told(cell.ours), below, cell.ours.whole and cell.ours.mean == best)
 
 
 def told(ours: Summary) -> str:
-    """Mean ± standard deviation (standard error), and how many runs had no value yet.
+    """Mean ± standard deviation (standard error), and how many runs had no value, or a failed one.
 
     >>> told(summarised([1.0, 2.0, 3.0, math.nan]))
     '2.000 ± 1.000 (0.577), 1 missing'
     """
     text = f"{number(ours.mean)} ± {number(ours.sd)} ({number(ours.sem)})"
-    return f"{text}, {ours.missing} missing" if ours.missing else text
+    text += f", {ours.missing} missing" if ours.missing else ""
+    return f"{text}, {ours.failed} failed" if ours.failed else text
 
 
 def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) -> list[object]:
@@ -144,11 +145,17 @@ def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) ->
     ours, theirs = cell.ours, cell.printed
     about = [scope.rules, scope.workers, f"{cell.horizon:g}", cell.prior]
     about += [cell.benchmark.title, int(cell.benchmark.stands_in)]
-    own = [cell.method, *map(full, (ours.mean, ours.sd, ours.sem)), ours.n, ours.missing]
+    own = [
+        cell.method,
+        *map(full, (ours.mean, ours.sd, ours.sem)),
+        ours.n,
+        ours.missing,
+        ours.failed,
+    ]
     paper = ["", "", "", ""]
     if theirs is not None:
         paper = [f"{theirs.mean:g}", f"{theirs.sd:g}", str(theirs.seeds), distance(cell.apart)]
-    return [*about, *own, int(ours.mean == best), *paper]
+    return [*about, *own, int(ours.whole and ours.mean == best), *paper]
 
 
 def agreement(cells: Sequence[Measured]) -> tuple[int, int, int]:
@@ -165,6 +172,16 @@ def agreement(cells: Sequence[Measured]) -> tuple[int, int, int]:
             apart[key] = abs(cell.apart)
     distances = apart.values()
     return sum(d <= 1 for d in distances), sum(d <= 2 for d in distances), len(distances)
+
+
+def agreed(cells: Sequence[Measured]) -> str:
+    """How many cells agree with the printed ones, in words."""
+    one, two, of = agreement(cells)
+    bare = [cell.alike for cell in cells if cell.alike is not None]
+    text = f"{one} of {of} printed cells within one standard error, {two} within two"
+    if bare:
+        text += f"; of {len(bare)} without any spread {sum(bare)} agree to the printed digits"
+    return f"{text}."
 
 
 def number(value: float) -> str:

@@ -72,7 +72,7 @@ LAYERS = {
     "storage ledger attempts study durable opening overview display",
     "analysis": "space ladder trial history state study workers",
     "testing": "space fidelity trial history state schedulers samplers optimizer study",
-    "experiments": "space fidelity ladder trial events opening conditions schedulers.full samplers "
+    "experiments": "space fidelity ladder trial events opening conditions schedulers samplers "
     "optimizer methods study benchmarks workers analysis",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from priorband.experiments.story import BLIND, main, regrets
+from priorband.experiments.cases import BLIND
+from priorband.experiments.story import main, regrets
 
 SEEDS = range(40)
 

@@ -17,7 +17,8 @@ from priorband.experiments.presets import PRESETS, cases, preset
 from priorband.experiments.progress import Progress
 from priorband.experiments.report.report import report
 from priorband.experiments.running import Places, run_cases
-from priorband.experiments.unpacking import studies, unpack
+from priorband.experiments.store import Store
+from priorband.experiments.unpacking import losses_hold, named, studies, unpack
 from priorband.methods import optimizer
 from priorband.values import replaced
 
@@ -118,22 +119,27 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    exact, differing = 0, list[str]()
-    for record, study in studies(placed(args), args.runs):
-        if study.replay().exact:
-            exact += 1
-        else:
-            differing.append(record.case.name)
-    print(f"{exact} of {exact + len(differing)} runs came out as recorded.")
-    print(*(f"  otherwise: {name}" for name in differing), sep="\n", end="\n" * bool(differing))
-    return 1 if differing else 0
+    where = placed(args)
+    found = named(Store(where.results), args.runs)
+    wrong = []
+    for record, study, benchmark in studies(where, found):
+        if not study.replay().exact:
+            wrong.append(f"decided otherwise: {record.case.name}")
+        if not losses_hold(record, study, benchmark):
+            wrong.append(f"other losses: {record.case.name}")
+    if wrong:
+        print(*wrong, sep="\n")
+        return 1
+    print(f"{len(found)} runs: all decisions and losses came out as recorded.")
+    return 0
 
 
 def _open(args: argparse.Namespace) -> int:
-    found = list(studies(placed(args), args.runs))
+    where = placed(args)
+    found = named(Store(where.results), args.runs)
     if len(found) > 1:
         raise DataError(f"{len(found)} runs are called {args.runs!r}. Name one.")
-    [(record, study)] = found
+    [(record, study, _)] = studies(where, found)
     unpack(study, args.study)
     print(f"{record.case.name} is the study {args.study}.")
     return 0

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, Literal, final
 
-from priorband.errors import FormatError, MethodError, suggestion
+from priorband.benchmarks.priors import QUALITIES
+from priorband.errors import FormatError, MethodError, SpaceError, suggestion
 from priorband.values import field_names, frozen
 
 Rules = Literal["paper", "authors", "published"]
@@ -86,6 +87,9 @@ class Grid:
     def __post_init__(self) -> None:
         if self.rules not in RULES:
             raise MethodError(f"Unknown rules {self.rules!r}. {suggestion(self.rules, RULES)}")
+        for prior in self.priors:
+            if prior not in QUALITIES:
+                raise SpaceError(f"Unknown prior {prior!r}. {suggestion(prior, QUALITIES)}")
 
     def cases(self) -> Iterator[Case]:
         """All runs of the grid, seed by seed; a method that ignores the prior has one for all."""

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from multiprocessing import connection, get_context, resource_tracker
 from multiprocessing.connection import Connection
@@ -38,7 +39,10 @@ class _Wrong:
 def worked(
     cases: Sequence[Case], processes: int, data: Path | None, centres: Centres
 ) -> Iterator[Done]:
-    """Run cases in so many processes; what is done comes as it ends."""
+    """Run cases in so many processes, a single one being this; what is done comes as it ends."""
+    if processes == 1:
+        yield from _alone(cases, data, centres)
+        return
     todo = iter(cases)
     crew: dict[Connection, Case] = {}
     context = get_context("spawn")
@@ -50,7 +54,7 @@ def worked(
             _start(member)
             theirs.close()
             members.append(member)
-            ours.send(case)
+            _sent(ours, case)
             crew[ours] = case
         while crew:
             for ready in connection.wait(list(crew)):
@@ -60,7 +64,7 @@ def worked(
                 if following is None:
                     ready.close()
                 else:
-                    ready.send(following)
+                    _sent(ready, following)
                     crew[ready] = following
     finally:
         for pipe in crew:
@@ -83,8 +87,12 @@ def _start(member: SpawnProcess) -> None:
 def _received(pipe: Connection, case: Case) -> Done:
     try:
         answer = pipe.recv()
-    except EOFError:
+    except (EOFError, OSError):
         answer = _Wrong(case, "its process was killed, perhaps for lack of memory")
+    return _answered(answer)
+
+
+def _answered(answer: object) -> Done:
     if isinstance(answer, _Wrong):
         raise HaltedError(
             f"The run {answer.case.name} failed: {answer.reason}. What was done is kept; "
@@ -94,24 +102,39 @@ def _received(pipe: Connection, case: Case) -> Done:
     return answer
 
 
+def _sent(pipe: Connection, case: Case) -> None:
+    """Send a case to a member; one that is dead is found out when its answer is awaited."""
+    with suppress(OSError):
+        pipe.send(case)
+
+
+def _alone(cases: Sequence[Case], data: Path | None, centres: Centres) -> Iterator[Done]:
+    """Run cases one after the other in this process."""
+    benchmarks: dict[str, Benchmark] = {}
+    for case in cases:
+        yield _answered(_answer(case, data, centres, benchmarks))
+
+
 def _work(pipe: Connection, data: Path | None, centres: Centres) -> None:
     """What a member does: run what comes, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever called decides when to stop
     benchmarks: dict[str, Benchmark] = {}
     while True:
         try:
-            case = pipe.recv()
+            pipe.send(_answer(pipe.recv(), data, centres, benchmarks))
         except (EOFError, OSError):
             return
-        start = time.process_time()
-        try:
-            if case.benchmark not in benchmarks:
-                benchmarks[case.benchmark] = entry(case.benchmark).make(data)
-            record = run(case, benchmarks[case.benchmark], centres)
-            answer: Done | _Wrong = Done(record, time.process_time() - start)
-        except Exception as error:
-            answer = _Wrong(case, f"{type(error).__name__}: {error}")
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
+
+
+def _answer(
+    case: Case, data: Path | None, centres: Centres, benchmarks: dict[str, Benchmark]
+) -> Done | _Wrong:
+    """A run, or what went wrong with it; benchmarks are made once."""
+    start = time.process_time()
+    try:
+        if case.benchmark not in benchmarks:
+            benchmarks[case.benchmark] = entry(case.benchmark).make(data)
+        record = run(case, benchmarks[case.benchmark], centres)
+    except Exception as error:
+        return _Wrong(case, f"{type(error).__name__}: {error}")
+    return Done(record, time.process_time() - start)

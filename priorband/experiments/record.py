@@ -222,9 +222,24 @@ def record_from(case: Case, columns: Any, values: Any) -> Record:
         sizes = {len(column) for column in made.values()}
         if rows.ndim != 2 or sizes != {len(rows)}:
             raise ValueError(f"columns of {sorted(sizes)} rows")
+        _check_places(made, len(rows))
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"The run {case.name} is no record of a run: {error}.") from None
     return Record(case, made, rows)
+
+
+def _check_places(columns: dict[str, Column], count: int) -> None:
+    """Refuse numbers of trials, origins and ends that there are none of."""
+    ids = np.arange(count)
+    wrong = {
+        "origin": ~np.isin(columns["origin"], range(len(ORIGINS))),
+        "parent": (columns["parent"] < -1) | (columns["parent"] >= ids),
+        "before": (columns["before"] < 0) | (columns["before"] > ids),
+        "ended": np.sort(columns["ended"]) != ids,
+    }
+    for name, rows in wrong.items():
+        if rows.any():
+            raise ValueError(f"trial {int(np.argmax(rows))} cannot have this {name}")
 
 
 def _column(items: Any, kind: Any) -> Column:

@@ -5,27 +5,37 @@ configurations that the authors drew, so that luck of the draw is none of the di
 "published" are what the code behind the published
 figures did, as far as it departed: its prior configurations and their perturbation, integers drawn
 wider than scored, rungs that promote from what is left of them, a Gaussian process per rung where
-the text says one for all, categories that always change, and a BO that begins with draws from a
-weak prior.
+the text says one for all, categories that always change, a BO that begins with draws from a weak
+prior, half of the draws from the prior with its mode on the lowest rung, and the settings of two
+ablations.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, final
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.benchmarks.priors import perturbed
-from priorband.benchmarks.published import published_prior, published_shift
-from priorband.conditions import Trained
+from priorband.benchmarks.priors import perturbed, perturbed_as_shipped
+from priorband.benchmarks.published import published_prior
+from priorband.conditions import Drawn, Trained
 from priorband.errors import DataError
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.methods import optimizer
 from priorband.optimizer import Optimizer
 from priorband.samplers.combine import Staged
+from priorband.samplers.ensemble import (
+    Decay,
+    Ensemble,
+    Geometric,
+    Linear,
+    UniformShare,
+    ensemble,
+)
 from priorband.samplers.gaussian import GPSearch
 from priorband.samplers.local import Perturb
-from priorband.samplers.simple import FromPrior
+from priorband.samplers.simple import FromPrior, PriorMode
 from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.synchronous import Hyperband
 from priorband.space.prior import Prior, prior
 from priorband.space.space import Space
 from priorband.study import Study
@@ -70,7 +80,7 @@ def centre_of(case: Case, space: Space, centres: Centres) -> dict[str, Any]:
         ) from None
     if case.prior != "near-optimum":
         return centre
-    move = published_shift if case.rules == "published" else perturbed
+    move = perturbed_as_shipped if case.rules == "published" else perturbed
     return dict(move(space, space.check(centre), case.seed))
 
 
@@ -90,10 +100,32 @@ def published_method(name: str) -> Optimizer:
     """A method as the code behind the published figures had it."""
     if name == "bo":
         return Optimizer(FullFidelity(), Staged(FromPrior(), GPSearch("full"), Trained(10)))
+    if name in _SHIPPED:
+        return _SHIPPED[name]()
     found = optimizer({"priorband+bo": "priorband+bo(rung)"}.get(name, name))
     if "promotion" in field_names(found.scheduler):
         found = replaced(found, scheduler=replaced(found.scheduler, promotion="neps"))
     return replaced(found, sampler=_always_changing(found.sampler))
+
+
+def _half_from_the_prior() -> Optimizer:
+    """HB+Prior(50%), the mode being an ordinary member of the first bracket."""
+    found = optimizer("hyperband+prior(50%)")
+    return replaced(found, sampler=Staged(PriorMode(), found.sampler, Drawn(1)), opening=None)
+
+
+def _fading(uniform_share: UniformShare) -> Optimizer:
+    """PriorBand whose prior fades with resources."""
+    weights = Ensemble(uniform_share, Decay("resources"))
+    return Optimizer(Hyperband(), ensemble(weights, Perturb(always_change=True)), PriorMode())
+
+
+_SHIPPED: dict[str, Callable[[], Optimizer]] = {
+    "hyperband+prior(50%)": _half_from_the_prior,
+    "priorband(decay)": lambda: _fading(Geometric()),
+    "priorband(linear)": lambda: _fading(Linear()),
+}
+"""Methods whose published settings were others than the text's."""
 
 
 def _always_changing(part: Any) -> Any:

@@ -2,19 +2,25 @@
 
 import csv
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, final
 
 from priorband.benchmarks.catalogue import entry
 from priorband.errors import DataError
 from priorband.experiments.cases import NO_PRIOR, Case
-from priorband.experiments.centres import paper_centres, published_centres
+from priorband.experiments.centres import PUBLISHED, paper_centres, published_centres
 from priorband.experiments.crew import worked
 from priorband.experiments.rules import Centres
 from priorband.experiments.store import Store
 from priorband.values import frozen
 
 TIMES = "times.csv"
+CODE = "1"
+"""A number that is raised with every change of what runs decide or record.
+
+The tests hold the results of a small grid to it.
+"""
 
 
 class Watcher(Protocol):
@@ -44,11 +50,12 @@ def run_cases(
     cases: Iterable[Case], places: Places, processes: int = 1, watcher: Watcher | None = None
 ) -> Path:
     """Run what is not done yet, and put all together; the file of the results."""
-    wanted = list({case.key: case for case in cases}.values())
+    longest = sorted(cases, key=lambda case: case.budget)
+    wanted = sorted({case.key: case for case in longest}.values(), key=lambda case: case.seed)
     store = Store(places.results)
     with store.writing():
         _check(wanted, places)
-        store.about({name: _digest(name, places.data) for name in _names(wanted)})
+        store.about(made_of(wanted, places))
         centres = all_centres(wanted, places)
         todo = [case for case in wanted if not store.has(case)]
         if watcher is not None:
@@ -66,6 +73,18 @@ def run_cases(
         if watcher is not None:
             watcher.end()
         return store.seal()
+
+
+def made_of(cases: Sequence[Case], places: Places) -> dict[str, str]:
+    """What decides the results of cases besides their names: code, data, the authors' priors."""
+    found = {"code": CODE}
+    for name in _names(cases):
+        if not entry(name).missing(places.data):
+            found[f"data of {name}"] = entry(name).digest(places.data)
+    told = places.paper / PUBLISHED if places.paper is not None else None
+    if told is not None and told.is_file() and any(case.rules != "paper" for case in cases):
+        found["authors' priors"] = blake2b(told.read_bytes(), digest_size=8).hexdigest()
+    return found
 
 
 def all_centres(cases: Sequence[Case], places: Places) -> Centres:
@@ -90,7 +109,3 @@ def _check(cases: Sequence[Case], places: Places) -> None:
         missing = entry(name).missing(places.data)
         if missing:
             raise DataError(f"The benchmark {name} needs {missing}.")
-
-
-def _digest(name: str, data: Path | None) -> str:
-    return entry(name).digest(data)

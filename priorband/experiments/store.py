@@ -8,6 +8,8 @@ nothing but the runs, so that the same grid gives the same bytes however often i
 
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -22,6 +24,8 @@ from priorband.experiments.record import COLUMNS, Record, plain, record_from
 
 LINES, SEALED, ABOUT, LOCK = "runs.jsonl", "results.npz", "about.json", "lock"
 FORMAT = 1
+
+_DAMAGE = (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, zlib.error)
 
 Records = dict[tuple[Any, ...], Record]
 
@@ -83,20 +87,31 @@ class Store:
         self._records = records
         return path
 
-    def about(self, said: Mapping[str, str]) -> None:
-        """Note what the runs are made of; refuse to mix them with those of other data."""
+    def made_of(self) -> dict[str, str]:
+        """What the runs are made of: a digest of each benchmark's data, and of what else counts."""
         path = self.folder / ABOUT
-        known: dict[str, str] = {}
-        if path.is_file():
-            known = _json(path).get("data", {})
+        found = _json(path).get("made_of", {}) if path.is_file() else {}
+        if not isinstance(found, dict):
+            raise FormatError(f"The file {path} is damaged: it does not say what runs are made of.")
+        return found
+
+    def agree(self, said: Mapping[str, str]) -> None:
+        """Refuse runs that were made of something else than is said."""
+        known = self.made_of()
         for name, digest in said.items():
             if known.get(name, digest) != digest:
                 raise DataError(
-                    f"The results in {self.folder} were made with other data of {name}. "
-                    "Name a new folder, or the data folder of that time."
+                    f"The results in {self.folder} were made with other {name} "
+                    f"({known[name]}, now {digest}), and cannot be mixed or compared. "
+                    "Name a new folder, or what it was then."
                 )
-        text = json.dumps({"format": FORMAT, "data": dict(sorted((known | dict(said)).items()))})
-        _write(path, (text + "\n").encode())
+
+    def about(self, said: Mapping[str, str]) -> None:
+        """Note what the runs are made of; refuse to mix them with others."""
+        self.agree(said)
+        known = dict(sorted((self.made_of() | dict(said)).items()))
+        text = json.dumps({"format": FORMAT, "made_of": known})
+        _write(self.folder / ABOUT, (text + "\n").encode())
 
     def _drop_torn_line(self) -> None:
         """A line that was cut off while it was written was not acknowledged to anybody."""
@@ -126,9 +141,9 @@ class Store:
         if not path.is_file():
             return
         try:
-            with np.load(path, allow_pickle=False) as archive:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
                 yield from _unpacked({name: archive[name] for name in archive.files})
-        except (ValueError, KeyError, OSError, EOFError) as error:
+        except _DAMAGE as error:
             raise FormatError(f"The file {path} is damaged, or none of ours: {error}.") from None
 
 

@@ -22,16 +22,12 @@ from priorband.analysis.traces import incumbent_at, trace
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import QUALITIES, benchmark_prior
 from priorband.errors import MethodError
+from priorband.experiments.cases import BLIND
 from priorband.methods import optimizer
 from priorband.study import Study
 from priorband.workers.simulate import simulate
 
 METHODS = ("random", "hyperband", "hyperband+prior", "priorband")
-BLIND = {
-    *("random", "grid", "sh", "hyperband", "asha", "async-hyperband"),
-    *("bo", "bohb", "mobster", "mobster(joint)"),
-}
-"""Methods that ignore the prior."""
 BUDGETS = (5, 12, 20)
 CORRELATIONS = {"good": "good", "bad": "terrible"}
 """The paper's two words for correlation, and the names of the variants it took."""

@@ -1,15 +1,18 @@
 """A run taken out of the results: replayed, or written as a study that all tools can open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+
+import numpy as np
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.catalogue import entry
 from priorband.errors import DataError
 from priorband.events import Asked, Failed, Told
 from priorband.experiments.record import Record, opened
-from priorband.experiments.running import Places, all_centres
+from priorband.experiments.rules import setting
+from priorband.experiments.running import Places, all_centres, made_of
 from priorband.experiments.store import Store
 from priorband.opening import open_study
 from priorband.study import Study
@@ -25,10 +28,23 @@ def named(store: Store, pattern: str) -> list[Record]:
     return found
 
 
-def studies(places: Places, pattern: str) -> Iterator[tuple[Record, Study]]:
-    """The studies of all runs whose names fit a pattern, as they were at their end."""
-    records = named(Store(places.results), pattern)
-    centres = all_centres([record.case for record in records], places)
+def losses_hold(record: Record, study: Study, benchmark: Benchmark) -> bool:
+    """Whether the benchmark still gives the losses that were recorded, but for rounding."""
+    kept = record.columns["loss"]
+    trials = study.state.history.trials
+    again = np.empty(len(trials))
+    for fidelity in {trial.fidelity for trial in trials}:
+        some = [trial.id for trial in trials if trial.fidelity == fidelity]
+        again[some] = benchmark.evaluate_many([trials[k].config for k in some], fidelity)
+    again[~np.isfinite(again)] = np.nan
+    return bool(np.allclose(again, kept, rtol=1e-5, atol=1e-6, equal_nan=True))
+
+
+def studies(places: Places, records: Sequence[Record]) -> Iterator[tuple[Record, Study, Benchmark]]:
+    """The studies of some runs, as they were at their end, and what they were run on."""
+    cases = [record.case for record in records]
+    Store(places.results).agree(made_of(cases, places))
+    centres = all_centres(cases, places)
     benchmarks: dict[str, Benchmark] = {}
     for record in records:
         name = record.case.benchmark
@@ -37,7 +53,8 @@ def studies(places: Places, pattern: str) -> Iterator[tuple[Record, Study]]:
             if missing:
                 raise DataError(f"The benchmark {name} needs {missing}.")
             benchmarks[name] = entry(name).make(places.data)
-        yield record, opened(record, benchmarks[name], centres)
+        posed = setting(record.case, benchmarks[name], centres).benchmark
+        yield record, opened(record, benchmarks[name], centres), posed
 
 
 def unpack(study: Study, where: str | Path) -> None:

@@ -167,6 +167,12 @@ def test_a_whole_list_and_its_lowest_fidelity_agree() -> None:
         assert at_tenth(whole) == at_tenth(whole, low)
 
 
+def test_a_tenth_of_fractions_is_a_tenth_of_their_range() -> None:
+    rungs = (0.0123, 0.037, 0.111, 0.333, 1.0)
+    assert rungs[at_tenth(rungs, low=0.01)] == 0.111  # 0.01 and a tenth of 0.99 is 0.109
+    assert at_tenth(rungs, low=0.01) == at_tenth([100 * rung for rung in rungs], low=1.0)
+
+
 def test_high_is_at_least_eight_tenths() -> None:
     fidelities = range(1, 21)
     curve = np.full(20, 0.9)

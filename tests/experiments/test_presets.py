@@ -6,7 +6,7 @@ import pytest
 
 from priorband.benchmarks.catalogue import catalogue
 from priorband.benchmarks.priors import QUALITIES
-from priorband.errors import MethodError
+from priorband.errors import MethodError, SpaceError
 from priorband.experiments.cases import NO_PRIOR, Grid
 from priorband.experiments.presets import ABLATIONS, ILLUSTRATIONS, PRESETS, cases, preset
 from priorband.experiments.rules import published_method
@@ -85,6 +85,11 @@ def test_a_preset_without_the_papers_benchmarks_runs_on_those_that_need_no_data(
 def test_an_unknown_preset_is_refused_with_a_suggestion() -> None:
     with pytest.raises(MethodError, match="Did you mean 'paper-small'"):
         preset("paper-smal", FIVE)
+
+
+def test_an_unknown_prior_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(SpaceError, match="Unknown prior 'god'. Did you mean 'good'"):
+        Grid("paper", FIVE, ("bad", "god"), ("random",), range(2))
 
 
 def test_unknown_rules_are_refused_with_a_suggestion() -> None:

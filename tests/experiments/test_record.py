@@ -13,6 +13,7 @@ from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
 from priorband.experiments.cases import NO_PRIOR, Case, Grid, case_from
 from priorband.experiments.record import Record, opened, plain, record_from, run
 from priorband.experiments.rules import Centres, centre_of, published_method, setting
+from priorband.methods import optimizer
 from priorband.optimizer import Optimizer
 from priorband.samplers.combine import Staged
 from priorband.space.densities import TruncatedNormal
@@ -122,6 +123,10 @@ def test_a_failed_training_is_recorded_as_one() -> None:
         lambda columns: columns.pop("loss"),
         lambda columns: columns["loss"].pop(),
         lambda columns: columns.update(loss="text"),
+        lambda columns: columns["origin"].__setitem__(3, 9),
+        lambda columns: columns["parent"].__setitem__(3, 3),
+        lambda columns: columns["before"].__setitem__(0, 1),
+        lambda columns: columns["ended"].__setitem__(0, 5),
     ],
 )
 def test_what_is_no_record_is_refused(spoiled: object) -> None:
@@ -170,7 +175,12 @@ def test_the_published_methods_carry_their_departures() -> None:
     joint: Optimizer = published_method("priorband+bo")
     assert isinstance(joint.sampler, Staged)
     assert "rung" in repr(joint.sampler.then)
-    assert published_method("random") == published_method("random")
+    assert published_method("random") == optimizer("random")
+    assert "by='resources'" in repr(published_method("priorband(decay)"))
+    linear = repr(published_method("priorband(linear)"))
+    assert "Linear()" in linear and "by='resources'" in linear
+    half = published_method("hyperband+prior(50%)")
+    assert half.opening is None and "PriorMode()" in repr(half.sampler)
 
 
 @pytest.mark.parametrize(("rules", "method"), [*product(("paper", "published"), ("asha", "sh"))])

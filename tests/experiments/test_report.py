@@ -107,7 +107,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_report_has_its_files(story: Path) -> None:
     assert {path.name for path in story.iterdir()} == {
-        *("report.html", "report.md"),
+        *("report.html", "report.md", "files.txt"),
         *("single-paper-5x.csv", "parallel-paper-1x.csv"),
         *("ranks-single-paper.csv", "ranks-single-paper.svg"),
         *("regret-single-paper-good.svg", "regret-single-paper-bad.svg"),
@@ -396,7 +396,15 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         write(folder, ODD, [odd_section()])
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
-    assert set(written[0]) == {"report.html", "report.md", "t.csv", "f.svg"}
+    assert set(written[0]) == {"report.html", "report.md", "t.csv", "f.svg", "files.txt"}
+
+
+def test_what_an_earlier_report_wrote_and_this_one_does_not_is_removed(tmp_path: Path) -> None:
+    write(tmp_path, ODD, [odd_section()])
+    (tmp_path / "notes.txt").write_text("mine")
+    write(tmp_path, ODD, [])
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"report.html", "report.md", "files.txt", "notes.txt"}
 
 
 def test_a_file_name_that_is_no_text_is_written_out(tmp_path: Path) -> None:

@@ -1,16 +1,20 @@
 """Grids that are cut off, and go on."""
 
+import io
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from priorband import DataError, FormatError, HaltedError, StorageError
+from priorband.experiments import running
 from priorband.experiments.cases import Case, Grid
 from priorband.experiments.progress import Estimate, Progress
 from priorband.experiments.running import Places, run_cases
@@ -111,6 +115,54 @@ def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
         _ = Store(tmp_path).records
 
 
+@pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
+def test_an_archive_that_was_changed_or_cut_is_named(
+    tmp_path: Path, whole: bytes, at: float
+) -> None:
+    place = int(at * len(whole))
+    flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+    for content in (whole[:place], flipped):
+        (tmp_path / SEALED).write_bytes(content)
+        with pytest.raises(FormatError, match="is damaged, or none of ours"):
+            _ = Store(tmp_path).records
+
+
+def test_the_longest_of_equal_cases_is_run(tmp_path: Path) -> None:
+    cases = [Case("paper", "hartmann3-good", "none", "random", 1, 0, b) for b in (2.0, 5.0, 3.0)]
+    run_cases(cases, Places(tmp_path))
+    [record] = Store(tmp_path).records.values()
+    assert record.case.budget == 5.0
+
+
+def test_results_of_other_code_are_not_mixed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case("paper", "hartmann3-good", "none", "random", 1, 0, 1.0)
+    run_cases([case], Places(tmp_path))
+    monkeypatch.setattr(running, "CODE", "another")
+    with pytest.raises(DataError, match="made with other code"):
+        run_cases([case], Places(tmp_path))
+
+
+def test_what_runs_decide_changes_with_the_number_of_the_code_only(whole: bytes) -> None:
+    """If this fails, raise `CODE` in running.py and write the new digest beside it here."""
+    with np.load(io.BytesIO(whole), allow_pickle=False) as archive:
+        columns = [np.round(archive[name], 6) for name in sorted(archive.files)]
+    kept = b"".join(column.tobytes() for column in columns)
+    assert {running.CODE: blake2b(kept, digest_size=8).hexdigest()} == {"1": "bf5ea9f3883d5e9d"}
+
+
+def test_a_script_without_a_guard_runs_a_grid_in_its_own_process(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "evaluation.md"
+    [example] = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "example.py").write_text(example)
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert len(done.stdout.splitlines()) == 6
+    assert not done.stderr
+
+
 def test_a_longer_run_replaces_the_shorter(tmp_path: Path) -> None:
     for budget in (2.0, 4.0, 3.0):
         case = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, budget)
@@ -128,7 +180,7 @@ def test_results_of_other_data_are_not_mixed(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.about({"a": "1"})
     store.about({"a": "1", "b": "2"})
-    with pytest.raises(DataError, match="other data of b"):
+    with pytest.raises(DataError, match="made with other b "):
         store.about({"b": "3"})
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from priorband import DataError, open_study
+from priorband import DataError, Hartmann, open_study
 from priorband.cli import main
 from priorband.experiments.cases import Case
 from priorband.experiments.running import Places, run_cases
-from priorband.experiments.unpacking import studies, unpack
+from priorband.experiments.store import Store
+from priorband.experiments.unpacking import losses_hold, named, studies, unpack
 
 CASES = [
     Case("paper", "hartmann3-good", "bad", "priorband", 1, 0, 4.0),
@@ -25,16 +26,22 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
 
 
 def test_every_run_replays(places: Places) -> None:
-    found = list(studies(places, "*"))
-    assert sorted(record.case.key for record, _ in found) == sorted(case.key for case in CASES)
-    assert all(study.replay().exact for _, study in found)
+    found = list(studies(places, named(Store(places.results), "*")))
+    assert sorted(record.case.key for record, _, _ in found) == sorted(c.key for c in CASES)
+    assert all(study.replay().exact and losses_hold(*one) for one in found for study in one[1:2])
+
+
+def test_losses_that_a_benchmark_no_longer_gives_are_noticed(places: Places) -> None:
+    [(record, study, _)] = studies(places, named(Store(places.results), CASES[0].name))
+    assert losses_hold(record, study, Hartmann(3, "good", 0))
+    assert not losses_hold(record, study, Hartmann(3, "good", 1))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_becomes_a_study_that_all_tools_open(
     places: Places, case: Case, tmp_path: Path
 ) -> None:
-    [(_, study)] = studies(places, case.name)
+    [(_, study, _)] = studies(places, named(Store(places.results), case.name))
     unpack(study, tmp_path / "study")
     with open_study(tmp_path / "study", read_only=True) as durable:
         assert durable.replay().exact
@@ -46,7 +53,7 @@ def test_a_run_becomes_a_study_that_all_tools_open(
 
 def test_a_run_that_is_not_there_is_named_with_one_that_is(places: Places) -> None:
     with pytest.raises(DataError, match="A name looks like paper/hartmann3-good/"):
-        list(studies(places, "nothing"))
+        named(Store(places.results), "nothing")
 
 
 def test_the_command_line_replays_and_opens(
@@ -54,7 +61,7 @@ def test_the_command_line_replays_and_opens(
 ) -> None:
     where = ["--results", str(places.results)]
     assert main(["bench", "replay", *where]) == 0
-    assert "3 of 3 runs came out as recorded." in capsys.readouterr().out
+    assert "3 runs: all decisions and losses came out as recorded." in capsys.readouterr().out
     assert main(["bench", "open", "paper/*", str(tmp_path / "two"), *where]) == 1
     assert "3 runs are called 'paper/*'. Name one." in capsys.readouterr().err
     assert main(["bench", "open", CASES[0].name, str(tmp_path / "one"), *where]) == 0
@@ -65,7 +72,6 @@ def test_the_command_line_replays_and_opens(
 def test_a_study_with_a_prior_of_its_own_still_says_its_method(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from priorband import Hartmann
     from priorband.benchmarks.published import Unequal
     from priorband.space.prior import Independent
 

@@ -36,8 +36,7 @@ def belief_section(results: Results, places: Places, centres: Centres) -> Sectio
             "The violins show the losses after full training of uniform draws and of draws from "
             "the priors that the paper defines. The chances are those with which PriorBand chose "
             "among its three sources for each new configuration, made again from the records of "
-            "the runs: with a good prior it goes on drawing from it, a bad one it leaves behind "
-            "as soon as there is evidence.",
+            "the runs.",
         ],
         figures,
     )

@@ -43,17 +43,32 @@ def rank_figure(
     panels = []
     for title, group in _ranked(results, scope, found):
         grid, bands = rank_curves(group, axis(horizon))
-        count = len(next(iter(group.values())))
-        note = f"{count} cell{'s' * (count > 1)}"
-        panels.append(Panel(title, _lines(grid, bands), marks, note=note))
+        panels.append(Panel(title, _lines(grid, bands), marks, note=_extent(group)))
     if not panels:
         return None
     frame = Frame(_budget(scope), "mean relative rank")
     caption = (
         "Mean relative rank among the methods shown, lower is better, mean and standard error over "
-        "seeds. A cell is a benchmark under a prior. Dotted lines mark the horizons of the tables."
+        "seeds. A cell is a benchmark under a prior. Dotted lines mark the horizons of the tables. "
+        f"Benchmarks: {_among(results, scope)}."
     )
     return Figure(name, caption, curves(panels, frame, name))
+
+
+def _extent(group: Group) -> str:
+    """How many cells and seeds a group has."""
+    cells = next(iter(group.values()))
+    seeds = len(next(iter(cells.values())))
+    return f"{len(cells)} cell{'s' * (len(cells) > 1)}, {seeds} seed{'s' * (seeds > 1)}"
+
+
+def _among(results: Results, scope: Scope) -> str:
+    """The titles of the benchmarks that methods are ranked on."""
+    ran = {
+        cell[1] for cell in results.records if (cell[0], cell[4]) == (scope.rules, scope.workers)
+    }
+    every = [entry for entry in results.benchmarks if entry.published] or results.benchmarks
+    return ", ".join(entry.title for entry in every if entry.name in ran)
 
 
 def rank_table(
@@ -125,18 +140,21 @@ def regret_figures(
     made = []
     for prior in QUALITIES:
         panels = []
-        for entry in results.benchmarks:
-            where = [(entry.name, prior)]
+        each = [(entry.title, places([entry], [prior])) for entry in results.benchmarks]
+        every = [entry for entry in results.benchmarks if entry.published] or results.benchmarks
+        for title, where in [("all benchmarks", places(every, [prior])), *each]:
             group: Group = results.group(scope.rules, scope.methods, where, scope.workers)
             if group:
                 grid, bands = regret_curves(group, horizon, axis(horizon), 1.0)
-                panels.append(Panel(entry.title, _lines(grid, bands), marks))
+                note = _extent(group) if len(where) > 1 else ""
+                panels.append(Panel(title, _lines(grid, bands), marks, note=note))
         if panels:
             frame = Frame(_budget(scope), "normalised regret", log_y=True, y_limits=(1e-2, 1.0))
             caption = (
                 f"Normalised regret under {prior} priors, mean and standard error over seeds: 0 is "
                 "the best and 1 the worst loss after full training that any method shown had as "
-                "its incumbent on the benchmark."
+                "its incumbent on the benchmark. The first panel is the mean over "
+                f"{_among(results, scope)}."
             )
             figure = f"{name}-{prior}"
             made.append(Figure(figure, caption, curves(panels, frame, figure)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from priorband.experiments.report.blocks import Cell, Figure, Section, Table
 
-PAGE, TEXT = "report.html", "report.md"
+PAGE, TEXT, LIST = "report.html", "report.md", "files.txt"
 
 _STYLE = """
 :root { --ink: #222; --faint: #667; --line: #d5d8dd; --shade: #f5f6f8; }
@@ -41,14 +41,27 @@ def write(folder: Path, title: str, sections: Sequence[Section]) -> Path:
     Returns the page, which needs none of the other files.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    made = {PAGE: as_html(title, sections), TEXT: as_markdown(title, sections)}
     for section in sections:
         for block in section.blocks:
             if isinstance(block, Figure):
-                _put(folder / f"{block.name}.svg", block.svg)
+                made[f"{block.name}.svg"] = block.svg
             elif block.numbers:
-                _put(folder / f"{block.name}.csv", as_csv(block))
-    _put(folder / TEXT, as_markdown(title, sections))
-    return _put(folder / PAGE, as_html(title, sections))
+                made[f"{block.name}.csv"] = as_csv(block)
+    _drop_others(folder, set(made))
+    for name, text in made.items():
+        _put(folder / name, text)
+    _put(folder / LIST, "".join(f"{name}\n" for name in sorted(made)))
+    return folder / PAGE
+
+
+def _drop_others(folder: Path, names: set[str]) -> None:
+    """Remove what an earlier report wrote and this one does not."""
+    path = folder / LIST
+    written = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    for name in written:
+        if name and name not in names and Path(name).name == name:
+            (folder / name).unlink(missing_ok=True)
 
 
 def _put(path: Path, text: str) -> Path:

@@ -23,8 +23,8 @@ from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
 from priorband.experiments.report.results import Cell, Results
-from priorband.experiments.report.tables import CALLED, Scope, agreed, measured, performance
-from priorband.experiments.running import Places, all_centres
+from priorband.experiments.report.tables import CALLED, Scope, agreed, measured, performance, seeds
+from priorband.experiments.running import Places, all_centres, made_of
 from priorband.experiments.store import Store
 from priorband.values import frozen
 
@@ -64,6 +64,11 @@ def report(places: Places, more: Sequence[Path] = (), say: Callable[[str], None]
             raise DataError(
                 f"There are no results in {folder}. Make some with `priorband bench run`."
             )
+    for folder, records in found.items():
+        store = Store(folder)
+        store.agree(made_of([record.case for record in records], places))
+        for other in folders:
+            store.agree(Store(other).made_of())
     results = Results(record for records in found.values() for record in records)
     runs, of = sum(map(len, results.records.values())), len(results.benchmarks)
     say(f"{runs} run{'s' * (runs > 1)} of {of} benchmark{'s' * (of > 1)}.")
@@ -109,8 +114,9 @@ def _about(results: Results) -> Section:
     if stand_ins:
         words.append(
             f"{', '.join(stand_ins)}: these are models fitted to evaluations of the paper's "
-            "surrogates, not those surrogates. They rank methods alike; absolute values are good "
-            "to about 0.015."
+            "surrogates, not those surrogates. They serve to compare methods with each other. For "
+            "random search and Hyperband their means are within about 0.015 of the paper's; they "
+            "are weakest near the optimum."
         )
     return Section("What is shown", words)
 
@@ -158,7 +164,7 @@ def _tables(
         if cells:
             each = "" if scope.workers == 1 else f" for each of {scope.workers} workers"
             budget = f"{horizon:g} full training{'s' * (horizon != 1)}{each}"
-            caption = f"Loss at {budget}, under {CALLED[scope.rules]}"
+            caption = f"Loss at {budget}, under {CALLED[scope.rules]}, {seeds(cells)}"
             name = f"{topic.name}-{scope.rules}-{horizon:g}x"
             yield performance(name, caption, scope, cells)
 

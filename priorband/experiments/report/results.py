@@ -25,8 +25,9 @@ class Results:
         self.records: dict[Cell, dict[int, Record]] = {}
         for record in records:
             rules, benchmark, prior, method, workers, seed = record.case.key
-            cell = rules, benchmark, prior, method, workers
-            self.records.setdefault(cell, {})[seed] = record
+            runs = self.records.setdefault((rules, benchmark, prior, method, workers), {})
+            if seed not in runs or runs[seed].case.budget < record.case.budget:
+                runs[seed] = record
         self._curves: dict[Cell, dict[int, Curve]] = {}
 
     @cached_property

@@ -184,6 +184,13 @@ def agreed(cells: Sequence[Measured]) -> str:
     return f"{text}."
 
 
+def seeds(cells: Sequence[Measured]) -> str:
+    """How many seeds cells have, in words."""
+    counts = sorted({c.ours.n + c.ours.missing + c.ours.failed for c in cells})
+    few, many = counts[0], counts[-1]
+    return f"{many} seed{'s' * (many != 1)}" if few == many else f"{few} to {many} seeds a cell"
+
+
 def number(value: float) -> str:
     """Three digits behind the point, as the paper prints; none of a number that is not there.
 

@@ -139,7 +139,7 @@ class Study:
 
         >>> from priorband import Float, Space, Study
         >>> space = Space({"x": Float(0, 1)})
-        >>> one, other = Study(space), Study(space)
+        >>> one, other = (Study(space, method="random") for _ in range(2))
         >>> one.tell(one.ask(), 0.5)
         >>> other.follow(one.state.history.events)
         >>> other.best == one.best, other.replay().exact

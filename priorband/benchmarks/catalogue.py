@@ -3,22 +3,27 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 from priorband.benchmarks import jahs, jahs_prototype, pd1, pd1_tasks, taskset
 from priorband.benchmarks.base import Benchmark
+from priorband.benchmarks.fitted import Fitted
 from priorband.benchmarks.folder import DATA
-from priorband.benchmarks.hartmann import CORRELATIONS
-from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
-from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS
+from priorband.benchmarks.hartmann import CORRELATIONS, Hartmann
+from priorband.benchmarks.jahs import JAHS, JAHS_FOLDER, jahs_folder
+from priorband.benchmarks.jahs_prototype import JAHSPrototype
+from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS, LCBench
+from priorband.benchmarks.pd1 import PD1, PD1StandIn
+from priorband.benchmarks.tabular import Tabular
+from priorband.benchmarks.taskset import TaskSet
 from priorband.errors import SpaceError, suggestion
 from priorband.values import frozen
 
 Folder = Path | None
+Make = Callable[[Folder], Benchmark]
 _DATA_IS = f"--data or {DATA}"
 _ONNX = ("onnxruntime", "'priorband[surrogates]'")
 
@@ -32,7 +37,7 @@ class Entry:
     title: str
     """How tables and figures call it. A stand-in says that it is one."""
     family: str
-    make: Callable[[Folder], Benchmark]
+    make: Make
     files: tuple[str, ...] = ()
     """Files of the data folder that it needs."""
     package: str | None = None
@@ -85,78 +90,64 @@ def entry(name: str) -> Entry:
     if name in known:
         return known[name]
     kind, _, rest = name.partition(":")
-    if kind in _TABLES and rest:
-        path, *columns = rest.split(":")
-        words = dict(zip(("fidelity", "loss"), columns, strict=False))
-        where, what = _TABLES[kind]
+    path, *columns = rest.split(":")
+    if kind in _TABLES and path and len(columns) <= len(_COLUMNS) and all(columns):
+        made, what = _TABLES[kind]
+        named = (*columns, *_COLUMNS[len(columns) :])
         own, title = Path(path), f"{Path(path).name} ({what})"
-        if path and len(columns) <= len(words) and all(words.values()):
-            return Entry(name, title, "own", _own(where, own, words), table=own)
+        return Entry(name, title, "own", lambda folder: made(own, *named), table=own)
     raise SpaceError(
         f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
         f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"
     )
 
 
-_TABLES = {
-    "table": ("tabular:Tabular", "nearest row"),
-    "fitted": ("fitted:Fitted", "fitted surrogate"),
+_COLUMNS = ("epoch", "loss")
+"""The columns of a table, unless others are named."""
+_TABLES: dict[str, tuple[Callable[..., Benchmark], str]] = {
+    "table": (Tabular, "nearest row"),
+    "fitted": (Fitted, "fitted surrogate"),
 }
-
-
-def _made(where: str, *arguments: Any, **words: Any) -> Benchmark:
-    """An instance of a class that is loaded when it is needed."""
-    module, _, name = where.partition(":")
-    found: Callable[..., Benchmark] = getattr(import_module(f"priorband.benchmarks.{module}"), name)
-    return found(*arguments, **words)
-
-
-def _own(where: str, path: Path, words: dict[str, str]) -> Callable[[Folder], Benchmark]:
-    return lambda folder: _made(where, path, **words)
-
-
-def _in_folder(where: str, *arguments: Any) -> Callable[[Folder], Benchmark]:
-    return lambda folder: _made(where, *arguments, folder)
 
 
 def _entries() -> Iterator[Entry]:
     for dimensions, correlation in product((3, 6), CORRELATIONS):
-        make: Callable[[Folder], Benchmark] = partial(_hartmann, dimensions, correlation)
+        make: Make = partial(_hartmann, dimensions, correlation)
         title = f"MFH{dimensions} ({correlation} correlation)"
         yield Entry(f"hartmann{dimensions}-{correlation}", title, "Hartmann", make)
     yield from map(_lcbench, (*PAPER_TASKS, *(task for task in TASKS if task not in PAPER_TASKS)))
     yield from (_pd1(name, task) for name, task in pd1_tasks.TASKS.items())
     yield from (_pd1_stand_in(name, task) for name, task in pd1_tasks.TASKS.items())
     yield from map(_jahs, jahs.DATASETS)
-    make, files = _in_folder("jahs_prototype:JAHSPrototype"), (jahs_prototype.MODEL,)
+    make, files = JAHSPrototype, (jahs_prototype.MODEL,)
     title = "mixed-cifar10 (early prototype, not JAHS-Bench-201)"
     yield Entry("mixed-cifar10", title, "prototype", make, files, *_ONNX)
     for name in taskset.TASKS:
         files = (taskset.FILE.format(name),)
-        make = _in_folder("taskset:TaskSet", name)
+        make = partial(TaskSet, name)
         yield Entry(f"taskset-{name}", f"TaskSet {name}", "TaskSet", make, files)
 
 
 def _hartmann(dimensions: int, correlation: str, folder: Folder) -> Benchmark:
     del folder
-    return _made("hartmann:Hartmann", dimensions, correlation)
+    return Hartmann(dimensions, correlation)
 
 
 def _lcbench(task: str) -> Entry:
-    title, make = f"LC-{task}", _in_folder("lcbench:LCBench", task)
+    title, make = f"LC-{task}", partial(LCBench, task)
     named = title if task in PAPER_TASKS else None
     return Entry(f"lcbench-{task}", title, "LCBench", make, (MODEL, CODES), *_ONNX, named)
 
 
 def _pd1(name: str, task: pd1_tasks.Task) -> Entry:
     files = (pd1.SURROGATE.format(task.surrogate),)
-    make = _in_folder("pd1:PD1", name)
+    make = partial(PD1, name)
     return Entry(f"pd1-{name}", task.paper, "PD1", make, files, published=task.paper)
 
 
 def _pd1_stand_in(name: str, task: pd1_tasks.Task) -> Entry:
     files, title = (pd1.STAND_IN.format(task.stand_in),), f"{task.paper} (stand-in)"
-    make = _in_folder("pd1:PD1StandIn", name)
+    make = partial(PD1StandIn, name)
     return Entry(
         f"pd1-{name}-standin", title, "PD1 stand-in", make, files, *_ONNX, task.paper, True
     )
@@ -169,7 +160,7 @@ def _jahs(dataset: str) -> Entry:
         f"jahs-{dataset}",
         title,
         "JAHS",
-        lambda folder: _made("jahs:JAHS", dataset, jahs_folder()),
+        lambda folder: JAHS(dataset, jahs_folder()),
         tuple(f"{where}/{file}" for file in jahs.FILES),
         "jahs_bench",
         "jahs-bench",

@@ -3,6 +3,7 @@
 import re
 import sys
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,6 +16,8 @@ from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.figures.style import display_name, method_style, styles
 from priorband.experiments.figures.svg import compact, plain
 from priorband.experiments.figures.violins import Group, ViolinPanel, density, violins
+from priorband.experiments.report.report import report
+from priorband.experiments.running import Places
 from priorband.methods import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -383,3 +386,13 @@ def test_any_values_make_a_violin(values: list[float], log_y: bool) -> None:
 def test_values_of_a_group_stand_in_one_row() -> None:
     with pytest.raises(DataError, match=r"in one row, got the shape \(2, 2\)"):
         Group("good", np.ones((2, 2)))
+
+
+def test_a_report_misses_matplotlib_before_it_has_done_anything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said: list[str] = []
+    with pytest.raises(ExtraError, match="Figures need matplotlib"):
+        report(Places(tmp_path), say=said.append)
+    assert said == []

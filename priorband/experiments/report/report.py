@@ -6,6 +6,7 @@ from typing import final
 
 from priorband.errors import DataError
 from priorband.experiments.centres import PUBLISHED
+from priorband.experiments.figures.svg import drawing
 from priorband.experiments.paper import Place, Printed, authors_traces, printed_cells
 from priorband.experiments.presets import (
     ABLATION_PARTS,
@@ -57,6 +58,8 @@ TOPICS = (
 
 def report(places: Places, more: Sequence[Path] = (), say: Callable[[str], None] = print) -> Path:
     """Write the report of the results in a folder, and of more folders; the page's path."""
+    with drawing():
+        pass  # better to miss a package now than after minutes
     folders = [places.results, *more]
     found = {folder: Store(folder).records.values() for folder in folders}
     for folder, records in found.items():

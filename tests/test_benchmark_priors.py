@@ -23,7 +23,7 @@ from priorband import (
     SpaceError,
     benchmark_prior,
 )
-from priorband.benchmarks.priors import perturbed_as_shipped, prior_centre
+from priorband.benchmarks.priors import perturbed, perturbed_as_shipped, prior_centre
 from priorband.space.densities import TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker
@@ -216,3 +216,9 @@ def test_tv17_the_shipped_perturbation_shifts_all_numbers_alike_and_keeps_catego
     assert moved["c"] == "b"
     assert moved["x"] == pytest.approx(0.5 + 0.0214764472, abs=1e-10)
     assert moved["y"] == pytest.approx(1.0 + 2 * 0.0214764472, abs=1e-9)
+
+
+def test_a_seed_moves_a_centre_to_the_same_place_for_ever() -> None:
+    space = Hartmann(3).space
+    moved = perturbed(space, dict.fromkeys(space.names, 0.5), 1)
+    assert list(moved.values()) == pytest.approx([0.35607788, 0.04138184, 0.56645632])

@@ -37,6 +37,7 @@ def test_one_value_has_no_spread_and_none_has_no_mean() -> None:
     assert math.isnan(none.mean) and math.isnan(none.sem)
     assert (none.n, none.missing) == (0, 1)
     assert summarised([]).n == 0
+    assert one.whole and not none.whole and not summarised([]).whole
 
 
 def test_a_difference_is_in_combined_standard_errors() -> None:

@@ -63,6 +63,13 @@ def test_features_are_found_by_the_names_that_the_file_gives(tmp_path: Path) -> 
     assert boosted.predict(rows((0.0, 9.0), (9.0, 0.0))).tolist() == [2.0, 1.0]
 
 
+def test_three_features_are_found_in_any_order(tmp_path: Path) -> None:
+    """Two that change places do not tell an order from its inverse."""
+    content = model([(0, 0.5, 1.0, 2.0, False)], ("y", "z", "x"), "0")
+    boosted = read(tmp_path, content, ("x", "y", "z"))
+    assert boosted.predict(rows((0.0, 9.0, 0.0), (9.0, 0.0, 9.0))).tolist() == [2.0, 1.0]
+
+
 def test_features_without_names_are_taken_in_order(tmp_path: Path) -> None:
     content = model([(1, 0.5, 1.0, 2.0, False)], NAMES, "0")
     content["learner"]["feature_names"] = []

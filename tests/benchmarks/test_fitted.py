@@ -218,3 +218,15 @@ def test_the_page_about_own_data_runs(
     exec("\n".join(blocks), scope)
     assert "Tabular('runs.csv', 300 configurations of 3 parameters" in capsys.readouterr().out
     assert scope["fitted"].quality.rank > 0.8
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_a_failure_is_told_where_it_is_likelier_than_not(tmp_path: Path, share: float) -> None:
+    rng = np.random.default_rng(0)
+
+    def by_chance(*run: Any) -> float:
+        return math.nan if rng.random() < share else 1.0
+
+    bench = made(tmp_path, lines(400, by_chance, epochs=(1, 9)), trees=50)
+    failed = np.isnan(bench.evaluate_many(some(bench, 200), 9)).mean()
+    assert failed < 0.4 if share < 0.5 else failed > 0.6

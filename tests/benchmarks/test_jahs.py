@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from shared import data_folder, paper_folder
 
-from priorband import Categorical
+from priorband import Categorical, Float
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.jahs import DATASETS, FILES, JAHS, JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.jahs_prototype import JAHSPrototype
@@ -126,9 +126,8 @@ def test_ten_parameters_are_searched_and_four_are_constants(folder: Path) -> Non
     assert sorted(kinds) == [2, 3, 5, 5, 5, 5, 5, 5]
     assert isinstance(space.parameters["Op6"], Categorical)
     assert bench.optimum is None
-    rates = space.decode([0.0] * 8 + [0.5, 1.0])
-    assert rates["LearningRate"] == pytest.approx(10**-1.5)
-    assert rates["WeightDecay"] == 1e-2
+    assert space.parameters["LearningRate"] == Float(1e-3, 1.0, log=True)
+    assert space.parameters["WeightDecay"] == Float(1e-5, 1e-2, log=True)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -254,3 +253,8 @@ def test_the_prototype_travels_between_processes() -> None:
     packed = pickle.dumps(bench)
     assert len(packed) < 10_000
     assert pickle.loads(packed).evaluate(CONFIG, 200) == loss
+
+
+def test_an_empty_environment_variable_names_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(JAHS_FOLDER, "")
+    assert jahs_folder() is None

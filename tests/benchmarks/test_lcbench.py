@@ -14,6 +14,7 @@ from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS, LCBench
 from priorband.errors import DataError, ExtraError, SpaceError
 from priorband.ladder import Ladder
+from priorband.space.parameters import Float, Integer
 
 CONFIG = {
     "batch_size": 64,
@@ -46,6 +47,18 @@ def test_epochs_and_rungs_are_those_of_the_paper(task: str) -> None:
     bench, listed = LCBench(task, data_folder()), recorded(task)["fidelity"]
     assert (bench.fidelity.low, bench.fidelity.high) == (listed["min"], listed["max"])
     assert list(Ladder(bench.fidelity, eta=3).fidelities) == listed["rungs_eta3"]
+
+
+def test_the_space_is_that_of_the_paper() -> None:
+    assert LCBench("3945", data_folder()).space.parameters == {
+        "batch_size": Integer(16, 512, log=True),
+        "learning_rate": Float(1e-4, 0.1, log=True),
+        "momentum": Float(0.1, 0.99),
+        "weight_decay": Float(1e-5, 0.1),
+        "num_layers": Integer(1, 5),
+        "max_units": Integer(64, 1024, log=True),
+        "max_dropout": Float(0.0, 1.0),
+    }
 
 
 def test_many_are_evaluated_as_one_is() -> None:

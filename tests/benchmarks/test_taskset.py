@@ -98,3 +98,15 @@ def test_a_table_that_is_missing_or_is_another_is_told_so(tmp_path: Path) -> Non
     np.savez(path, hp=np.ones((4, 2)), valid=np.ones((4, 51)), hp_names=np.array(["a", "b"]))
     with pytest.raises(DataError, match=r"settings of learning_rate, .* \(4, 51\) for a, b"):
         TaskSet(GRU, tmp_path)
+
+
+def test_a_fidelity_that_misses_a_point_by_rounding_is_that_point() -> None:
+    bench = TaskSet(GRU, data_folder())
+    configs = [bench.space.decode(row) for row in np.full((1, 8), 0.5)]
+    just_below = 17 * (1 - 1e-12)
+    assert bench.evaluate_many(configs, just_below) == bench.evaluate_many(configs, 17)
+    assert bench.evaluate_many(configs, 17) != bench.evaluate_many(configs, 16)
+
+
+def test_a_loss_above_ten_is_a_failure() -> None:
+    assert HIGHEST == 10.0

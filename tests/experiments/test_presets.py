@@ -4,13 +4,15 @@ from collections import Counter
 
 import pytest
 
+from priorband import Hartmann, Study
 from priorband.benchmarks.catalogue import catalogue
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, SpaceError
-from priorband.experiments.cases import NO_PRIOR, Grid
+from priorband.experiments.cases import NO_PRIOR, Grid, ignores_prior
 from priorband.experiments.presets import ABLATIONS, ILLUSTRATIONS, PRESETS, cases, preset
 from priorband.experiments.rules import published_method
 from priorband.methods import methods, optimizer
+from priorband.space.prior import prior
 
 FIVE = ("lcbench-126026", "lcbench-167190", "lcbench-168330", "lcbench-168910", "lcbench-189906")
 
@@ -95,3 +97,28 @@ def test_an_unknown_prior_is_refused_with_a_suggestion() -> None:
 def test_unknown_rules_are_refused_with_a_suggestion() -> None:
     with pytest.raises(MethodError, match="Unknown rules 'papr'. Did you mean 'paper'"):
         Grid("papr", FIVE, QUALITIES, ("random",), range(2))
+
+
+@pytest.mark.parametrize(
+    ("name", "workers", "budget"),
+    [
+        *(("paper-small", 1, 12.0), ("paper-single", 1, 20.0), ("paper-parallel", 4, 5.0)),
+        *(("paper-models", 1, 20.0), ("ablations", 1, 12.0)),
+    ],
+)
+def test_a_preset_runs_as_long_as_its_tables_and_traces_need(
+    name: str, workers: int, budget: float
+) -> None:
+    grids = preset(name, FIVE)
+    assert {(grid.workers, grid.budget) for grid in grids} == {(workers, budget)}
+
+
+@pytest.mark.parametrize("name", methods())
+def test_the_methods_that_ignore_the_prior_are_those_that_begin_alike_under_any(name: str) -> None:
+    bench = Hartmann(3)
+    begun = []
+    for centre in (0.1, 0.9):
+        belief = prior(bench.space, dict.fromkeys(bench.space.names, centre))
+        study = Study(bench.space, bench.fidelity, name, 0, belief)
+        begun.append([study.ask().config for _ in range(10)])
+    assert (begun[0] == begun[1]) == ignores_prior(name)

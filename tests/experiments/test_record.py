@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from priorband import FormatError, Hartmann
 from priorband.analysis.curves import incumbent_curve, value_at
 from priorband.benchmarks.catalogue import entry
 from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
-from priorband.experiments.cases import NO_PRIOR, Case, Grid, case_from
+from priorband.benchmarks.published import Unequal
+from priorband.benchmarks.tabular import Tabular
+from priorband.experiments.cases import NO_PRIOR, RULES, Case, Grid, case_from
 from priorband.experiments.record import Record, opened, plain, record_from, run
 from priorband.experiments.rules import Centres, centre_of, published_method, setting
 from priorband.methods import optimizer
@@ -189,3 +192,37 @@ def test_a_hartmann_functions_noise_follows_the_seed(rules: str, method: str) ->
     assert [setting(case, Hartmann(3), {}).benchmark for case in cases] == [
         *(Hartmann(3, "good", 0), Hartmann(3, "good", 1))
     ]
+
+
+@pytest.mark.parametrize(
+    ("rules", "workers", "pause"),
+    [("published", 4, 10.0), ("published", 1, 0.0), ("paper", 4, 0.0)],
+)
+def test_trials_of_published_parallel_runs_alone_wait(
+    rules: str, workers: int, pause: float
+) -> None:
+    case = Case(rules, NAME, NO_PRIOR, "asha", workers, 0, 1.0)
+    assert setting(case, Hartmann(3), {}).pause == pause
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_promotion_of_a_promotion_has_the_root_of_both(case: Case) -> None:
+    record = made(case)
+    trials = opened(record, entry(case.benchmark).make(None), CENTRES).state.history.trials
+    assert record.roots.tolist() == [trial.root for trial in trials]
+
+
+def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("units,epoch,loss\n1,1,0.9\n1,9,0.8\n90,1,0.7\n90,9,0.6\n")
+    centres = {f"{rules}/own": {"near-optimum": {"units": 40}} for rules in RULES}
+    beliefs = {}
+    for rules in RULES:
+        case = Case(rules, "own", "near-optimum", "priorband", 1, 3, 1.0)
+        belief = setting(case, Tabular(path), centres).study.prior
+        assert isinstance(belief, Independent)
+        beliefs[rules] = belief.mode, belief.densities
+    assert beliefs["authors"] == beliefs["paper"]
+    modes, densities = zip(*beliefs.values(), strict=True)
+    assert modes[2] != modes[0]
+    assert [isinstance(own, Unequal) for [own] in densities] == [False, False, True]

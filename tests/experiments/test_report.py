@@ -161,6 +161,15 @@ def test_ranks_of_a_cell_add_up(story: Path) -> None:
     assert list(sums.values()) == pytest.approx([1 + 2 + 3] * len(sums), abs=1e-5)
 
 
+def test_a_benchmark_is_ranked_in_the_class_of_its_correlation_over_200_repeats(
+    story: Path,
+) -> None:
+    [(kind, repeats)] = [(r["class"], r["repeats"]) for r in rows(story / "correlations.csv")]
+    assert repeats == "200"
+    groups = {row["group"] for row in rows(story / "ranks-single-paper.csv")}
+    assert {g.split()[0] for g in groups if "correlation" in g} == {kind}
+
+
 def test_several_workers_have_a_table_of_their_own(story: Path) -> None:
     found = rows(story / "parallel-paper-1x.csv")
     assert {(row["workers"], row["method"], row["seeds"]) for row in found} == {("4", "asha", "2")}
@@ -405,6 +414,14 @@ def test_what_an_earlier_report_wrote_and_this_one_does_not_is_removed(tmp_path:
     write(tmp_path, ODD, [])
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"report.html", "report.md", "files.txt", "notes.txt"}
+
+
+def test_nothing_outside_the_reports_folder_is_removed(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    write(tmp_path / "report", ODD, [])
+    (tmp_path / "report" / "files.txt").write_text("../mine.txt\n")
+    write(tmp_path / "report", ODD, [])
+    assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
 def test_a_file_name_that_is_no_text_is_written_out(tmp_path: Path) -> None:

@@ -102,6 +102,17 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, whole: bytes) -> N
     assert run_cases(GRID.cases(), Places(tmp_path), 1).read_bytes() == whole
 
 
+def test_a_run_that_follows_a_line_cut_off_is_kept(tmp_path: Path) -> None:
+    run_cases(list(GRID.cases())[:1], Places(tmp_path), 1)
+    [record] = Store(tmp_path).records.values()
+    (tmp_path / SEALED).unlink()
+    (tmp_path / LINES).write_bytes(b'{"case": {"rules"')
+    store = Store(tmp_path)
+    with store.writing():
+        store.add(record)
+    assert list(Store(tmp_path).records) == [record.case.key]
+
+
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / LINES).write_bytes(b"{}\n")
     with pytest.raises(FormatError, match="Line 1 of .* is damaged"):

@@ -17,6 +17,7 @@ from priorband.experiments.record import COLUMNS, Record
 from priorband.experiments.report import against
 from priorband.experiments.report.against import cell_by_cell, traces
 from priorband.experiments.report.blocks import Table
+from priorband.experiments.report.comparing import rank_table
 from priorband.experiments.report.pages import as_csv
 from priorband.experiments.report.results import Results, places
 from priorband.experiments.report.tables import (
@@ -27,6 +28,7 @@ from priorband.experiments.report.tables import (
     measured,
     number,
     performance,
+    seeds,
 )
 
 TASK, STAND_IN = "lcbench-126026", "pd1-wmt-standin"
@@ -354,7 +356,7 @@ def test_the_published_bo_is_kept_under_its_prior() -> None:
 
 @pytest.mark.parametrize(
     ("ours", "printed", "alike"),
-    [(0.2234, 0.223, True), (0.2245, 0.223, False), (0.2234, 0.2236, True)],
+    [(0.2234, 0.223, True), (0.2236, 0.223, False), (0.2234, 0.2236, True)],
 )
 def test_means_without_spread_have_no_distance_but_agree_to_the_printed_digits_or_not(
     ours: float, printed: float, alike: bool
@@ -379,3 +381,14 @@ def test_a_cell_with_failed_runs_says_so_and_is_never_the_best() -> None:
     lone, three = made_of.rows[0][2:]
     assert (lone.text.endswith(", 2 failed"), lone.bold) == (True, False)
     assert (three.text, three.bold) == ("0.200 ± 0.000 (0.000)", True)
+
+
+def test_methods_are_ranked_as_far_as_all_of_them_ran() -> None:
+    short = record(Case("published", TASK, NO_PRIOR, "random", 1, 0, 6.0), [(1, 0.5)])
+    found = rank_table(Results([short, *PRIORBAND]), SCOPE, {}, "ranks", (5.0, 12.0))
+    assert found is not None
+    assert {row["horizon"] for row in rows_of(found)} == {"5"}
+
+
+def test_a_run_without_a_value_counts_among_the_seeds() -> None:
+    assert seeds(cells(5.0)) == "3 seeds"

@@ -6,7 +6,9 @@ import pytest
 
 from priorband import DataError, Hartmann, open_study
 from priorband.cli import main
+from priorband.experiments import running
 from priorband.experiments.cases import Case
+from priorband.experiments.record import Record
 from priorband.experiments.running import Places, run_cases
 from priorband.experiments.store import Store
 from priorband.experiments.unpacking import losses_hold, named, studies, unpack
@@ -14,7 +16,7 @@ from priorband.experiments.unpacking import losses_hold, named, studies, unpack
 CASES = [
     Case("paper", "hartmann3-good", "bad", "priorband", 1, 0, 4.0),
     Case("paper", "hartmann3-good", "bad", "priorband", 4, 0, 1.0),
-    Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, 3.0),
+    Case("paper", "hartmann3-good", "none", "hyperband", 1, 1, 3.0),
 ]
 
 
@@ -81,3 +83,17 @@ def test_a_study_with_a_prior_of_its_own_still_says_its_method(
     open_study(place, space=space, fidelity=Hartmann(3).fidelity, prior=belief).close()
     assert main(["status", str(place)]) == 0
     assert "3 to 100, priorband, seed 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("factor", "hold"), [(1 + 1e-6, True), (1 + 1e-4, False)])
+def test_losses_hold_but_for_rounding(places: Places, factor: float, hold: bool) -> None:
+    [(record, study, benchmark)] = studies(places, named(Store(places.results), CASES[0].name))
+    scaled = record.columns | {"loss": factor * record.columns["loss"]}
+    assert losses_hold(Record(record.case, scaled, record.values), study, benchmark) == hold
+
+
+def test_runs_of_other_code_are_not_opened(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = named(Store(places.results), "*")
+    monkeypatch.setattr(running, "CODE", "another")
+    with pytest.raises(DataError, match="made with other code"):
+        list(studies(places, found))

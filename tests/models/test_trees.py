@@ -185,3 +185,15 @@ def test_the_fit_is_as_good_as_that_of_scikit_learn(noise: float) -> None:
     ours = r2(grown(rows, targets, MIXED, trees=100).predict(fresh))
     assert ours > 0.9
     assert ours == pytest.approx(r2(theirs.predict(spread_out(fresh, MIXED))), abs=0.02)
+
+
+def test_there_are_as_many_trees_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, targets = mixed(30)
+    monkeypatch.setattr(trees, "_TOGETHER", 4 * 30)
+    assert len(grown(rows, targets, MIXED, trees=10).roots) == 10
+
+
+def test_neighbouring_numbers_are_told_apart() -> None:
+    rows = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
+    forest = grown(rows, np.array([2.0, 5.0]), (None,), least=2)
+    assert forest.predict(rows).tolist() == [2.0, 5.0]

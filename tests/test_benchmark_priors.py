@@ -23,7 +23,12 @@ from priorband import (
     SpaceError,
     benchmark_prior,
 )
-from priorband.benchmarks.priors import perturbed, perturbed_as_shipped, prior_centre
+from priorband.benchmarks.priors import (
+    perturbed,
+    perturbed_as_shipped,
+    prior_centre,
+    searched_centres,
+)
 from priorband.space.densities import TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker
@@ -222,3 +227,13 @@ def test_a_seed_moves_a_centre_to_the_same_place_for_ever() -> None:
     space = Hartmann(3).space
     moved = perturbed(space, dict.fromkeys(space.names, 0.5), 1)
     assert list(moved.values()) == pytest.approx([0.35607788, 0.04138184, 0.56645632])
+
+
+def test_a_draw_with_an_infinite_loss_is_never_the_worst() -> None:
+    class Steep(Bowl):
+        def evaluate_many(
+            self, configs: Sequence[Mapping[str, Any]], fidelity: float
+        ) -> NDArray[np.float64]:
+            return np.array([math.inf if c["x"] > 9 else c["x"] for c in configs])
+
+    assert 8 < searched_centres(Steep(), 100)["bad"]["x"] <= 9

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from priorband import (
@@ -27,6 +28,7 @@ from priorband import (
     simulate,
 )
 from priorband.testing import Flaky, noise
+from priorband.workers.simulate import Plan, carried_out
 
 SPACE = Space({"x": Float(0.0, 1.0)})
 
@@ -234,3 +236,12 @@ def test_workers_are_counted_in_whole_numbers(workers: Any) -> None:
 def test_a_budget_is_a_positive_number(budget: float) -> None:
     with pytest.raises(MethodError, match="`budget`"):
         simulate(study(), loss, budget=budget)
+
+
+def test_a_pause_delays_whatever_comes_next() -> None:
+    bench = Hartmann(3)
+    study = Study(bench.space, bench.fidelity, "hyperband", seed=1)
+    runs = carried_out(study, bench, Plan(1, 2.0, pause=7.0))
+    ends = np.cumsum([run.cost + 7.0 for run in runs])
+    assert [run.end for run in runs] == pytest.approx(ends)
+    assert [run.start for run in runs[1:]] == pytest.approx(ends[:-1])

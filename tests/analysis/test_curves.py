@@ -266,3 +266,12 @@ def test_failures_leave_what_a_plain_look_at_each_moment_finds(runs: list[tuple[
         failed = {config for loss, config in known if math.isnan(loss)}
         left = [loss for loss, config in known if config not in failed]
         assert value_at(curve, k + 1.0) == pytest.approx(min(left, default=math.nan), nan_ok=True)
+
+
+def test_who_fails_at_the_budget_of_its_result_is_not_the_incumbent_there() -> None:
+    curve = incumbent_curve(
+        *([1, 1, 1], [0.3, 0.5, np.inf], [0.3, 0.5, np.inf]),
+        workers=[0, 1, 2],
+        configs=[0, 1, 0],
+    )
+    assert (curve.budgets.tolist(), curve.losses.tolist()) == ([1.0], [0.5])

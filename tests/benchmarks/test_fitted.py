@@ -230,3 +230,9 @@ def test_a_failure_is_told_where_it_is_likelier_than_not(tmp_path: Path, share: 
     bench = made(tmp_path, lines(400, by_chance, epochs=(1, 9)), trees=50)
     failed = np.isnan(bench.evaluate_many(some(bench, 200), 9)).mean()
     assert failed < 0.4 if share < 0.5 else failed > 0.6
+
+
+def test_a_training_that_recovered_is_not_told_to_fail(tmp_path: Path) -> None:
+    runs = [f"{x / 20},{z},{x if z == 9 else ''}" for x in range(20) for z in (1, 3, 9)]
+    bench = made(tmp_path, "\n".join(["x,epoch,loss", *runs]), trees=20)
+    assert np.isfinite(bench.evaluate_many(some(bench), 9)).all()

@@ -5,11 +5,13 @@ import pickle
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from shared import data_folder, paper_folder
 
+from priorband.benchmarks import onnx
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS, LCBench
 from priorband.errors import DataError, ExtraError, SpaceError
@@ -154,3 +156,11 @@ def broken(folder: Path) -> LCBench:
     put(folder / MODEL, "no model")
     put(folder / CODES, '{"OpenML_task_id": {"3945": 1}}')
     return LCBench("3945", folder)
+
+
+def test_a_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    load = Mock(wraps=onnx._session)
+    monkeypatch.setattr(onnx, "_session", load)
+    bench = LCBench("3945", data_folder())
+    assert bench.evaluate(CONFIG, 5) == bench.evaluate(CONFIG, 5)
+    assert load.call_count == 1

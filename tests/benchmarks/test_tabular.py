@@ -181,3 +181,9 @@ def test_a_study_runs_on_it_and_learns_of_failures(write: Write) -> None:
     losses = {run.outcome.loss for run in runs}
     assert math.inf in losses
     assert losses - {math.inf} <= {0.9, 0.8, 0.7, 0.5, 0.4, 0.45, 0.6, 0.55}
+
+
+def test_any_two_choices_are_equally_far_apart() -> None:
+    """The third choice at a distance of 1 is nearer than the second at one of 1 and 0.5."""
+    points = np.array([[0.0, 2.0], [0.5, 1.0]])
+    assert nearest(np.array([[0.0, 0.0]]), points, (None, 3)).tolist() == [0]

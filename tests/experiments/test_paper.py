@@ -15,6 +15,7 @@ from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
 from priorband.errors import DataError, FormatError
 from priorband.experiments import centres
+from priorband.experiments.cases import Case
 from priorband.experiments.centres import paper_centres, published_centres
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper import (
@@ -27,6 +28,7 @@ from priorband.experiments.paper import (
     printed_cells,
 )
 from priorband.experiments.report.report import TOPICS
+from priorband.experiments.running import Places, all_centres
 
 HEAD = "table,horizon,prior,benchmark,algorithm,mean,std,workers,seeds,bold,note"
 ROW = "some,5x,near_optimum,PD1-WMT,ASHA(+ESP),0.5,0.25,4,10,0,"
@@ -242,3 +244,10 @@ def test_a_damaged_file_of_the_authors_centres_is_named(tmp_path: Path, content:
     (tmp_path / "priors.json").write_text(content)
     with pytest.raises(DataError, match=r"priors\.json does not hold what it should"):
         published_centres("published", [entry("pd1-wmt")], tmp_path)
+
+
+@pytest.mark.parametrize("rules", ["authors", "published"])
+def test_cases_find_their_authors_centres(rules: str, tmp_path: Path) -> None:
+    case = Case(rules, "pd1-wmt", "bad", "priorband", 1, 0, 1.0)
+    found = all_centres([case], Places(tmp_path, None, paper_folder()))
+    assert list(found) == [f"{rules}/pd1-wmt"]

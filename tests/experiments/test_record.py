@@ -1,6 +1,7 @@
 """A run as columns, and its study opened again."""
 
 import json
+from hashlib import blake2b
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from priorband.benchmarks.tabular import Tabular
 from priorband.experiments.cases import NO_PRIOR, RULES, Case, Grid, case_from
 from priorband.experiments.record import Record, opened, plain, record_from, run
 from priorband.experiments.rules import Centres, centre_of, published_method, setting
+from priorband.experiments.running import CODE
 from priorband.methods import optimizer
 from priorband.optimizer import Optimizer
 from priorband.samplers.combine import Staged
@@ -140,7 +142,10 @@ def test_what_is_no_record_is_refused(spoiled: object) -> None:
         record_from(CASES[0], read["columns"], read["values"])
 
 
-@pytest.mark.parametrize("wrong", [None, {}, {"rules": "paper"}, CASES[0].plain() | {"seed": "0"}])
+@pytest.mark.parametrize(
+    "wrong",
+    [None, {}, {"rules": "paper"}, CASES[0].plain() | {"seed": "0"}, CASES[0].plain() | {"x": 0}],
+)
 def test_what_is_no_case_is_refused(wrong: object) -> None:
     with pytest.raises(FormatError, match="A run's case"):
         case_from(wrong)
@@ -226,3 +231,26 @@ def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Pa
     modes, densities = zip(*beliefs.values(), strict=True)
     assert modes[2] != modes[0]
     assert [isinstance(own, Unequal) for [own] in densities] == [False, False, True]
+
+
+def test_an_integer_is_opened_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("units,epoch,loss\n1,1,0.9\n1,9,0.8\n90,1,0.7\n90,9,0.6\n")
+    record = run(Case("paper", "own", NO_PRIOR, "hyperband", 1, 0, 2.0), Tabular(path), {})
+    trials = opened(record, Tabular(path), {}).state.history.trials
+    assert {type(trial.config["units"]) for trial in trials} == {int}
+
+
+def test_what_runs_decide_changes_with_the_number_of_the_code_only() -> None:
+    """If this fails, raise `CODE` in running.py and write the new digest beside it here."""
+    cases = [
+        Case(rules, NAME, quality, method, workers, 0, 2.0)
+        for rules, workers in (("paper", 1), ("published", 4))
+        for quality, method in (("near-optimum", "priorband"), ("bad", "asha+esp"))
+    ]
+    kept = blake2b(digest_size=8)
+    for case in cases:
+        record = made(case)
+        for column in (record.values, *record.columns.values()):
+            kept.update(np.round(column, 6).tobytes())
+    assert {CODE: kept.hexdigest()} == {"1": "afb6ca9a2bad6169"}

@@ -205,7 +205,10 @@ def test_results_of_several_folders_are_shown_together(tmp_path: Path) -> None:
 
 
 def test_a_method_alone_below_the_papers_horizons_still_has_its_table(tmp_path: Path) -> None:
-    page = report(Places(small(tmp_path, "random", seeds=1)), (), quiet)
+    places = Places(small(tmp_path, "random", seeds=1))
+    longer = Grid("paper", (NAME,), ("good",), ("asha",), range(1), 4, 6.0)
+    run_cases(longer.cases(), places, 1)
+    page = report(places, (), quiet)
     [row] = [r for r in rows(page.parent / "single-paper-1x.csv") if r["prior"] == "good"]
     assert (row["method"], row["seeds"], row["sd"]) == ("random", "1", "")
     assert "nan" not in (page.parent / "report.md").read_text()

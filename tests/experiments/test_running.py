@@ -190,7 +190,8 @@ def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
 def test_results_of_other_data_are_not_mixed(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.about({"a": "1"})
-    store.about({"a": "1", "b": "2"})
+    store.about({"b": "2"})
+    assert store.made_of() == {"a": "1", "b": "2"}
     with pytest.raises(DataError, match="made with other b "):
         store.about({"b": "3"})
 
@@ -254,6 +255,8 @@ def test_the_time_left_follows_what_each_method_takes() -> None:
     assert estimate.seconds() == pytest.approx((2 * 1.0 + 3 * 1.0) / 2)
     estimate.ran(cases[1], 9.0)
     assert estimate.seconds() == pytest.approx((2 * 1.0 + 2 * 9.0) / 2)
+    estimate.ran(cases[2], 1.0)
+    assert estimate.seconds() == pytest.approx((1 * 1.0 + 2 * 9.0) / 2)
 
 
 def test_progress_is_told_in_lines_where_there_is_no_terminal(

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from priorband.analysis.curves import value_at
 from priorband.analysis.summary import Summary, summarised
 from priorband.benchmarks.catalogue import entry
 from priorband.benchmarks.priors import QUALITIES
@@ -281,6 +282,8 @@ def test_the_first_table_holds_the_rules_beside_each_other() -> None:
         priorband["printed_mean"] == "0.3" and priorband["published_difference_in_se"] == "-0.866"
     )
     assert (priorband["paper_difference_in_se"], priorband["authors_mean"]) == ("6.000", "")
+    ours = [float(priorband[f"published_{name}"]) for name in ("mean", "sd", "se")]
+    assert ours == pytest.approx([0.2, 0.1, 0.1 / ROOT(3)])
     assert len(set(found.fields)) == len(found.fields)
     assert random["prior"] == "any"
 
@@ -392,3 +395,43 @@ def test_methods_are_ranked_as_far_as_all_of_them_ran() -> None:
 
 def test_a_run_without_a_value_counts_among_the_seeds() -> None:
     assert seeds(cells(5.0)) == "3 seeds"
+
+
+def test_a_difference_below_two_standard_errors_does_not_stand_out() -> None:
+    printed = {Place("LC-126026", q, "RS", 12.0, 1): Printed(0.4, 0.2, 4) for q in QUALITIES}
+    section = cell_by_cell(Results(RANDOM), printed, ("random",), (12.0,))
+    assert section is not None and isinstance(section.blocks[0], Table)
+    [row] = section.blocks[0].rows
+    assert (row[6].text, row[6].bold) == ("-1.50 se", False)
+
+
+def test_methods_are_ranked_on_the_papers_benchmarks_where_there_are_any() -> None:
+    where = {"name": "hartmann3-good"}
+    others = [
+        *made("random", NO_PRIOR, [(1, 0.1)], **where),
+        *made("priorband", "good", [(1, 0.9)], **where),
+    ]
+    ours = [*made("random", NO_PRIOR, [(1, 0.9)]), *made("priorband", "good", [(1, 0.1)])]
+    for records, rank in (([*ours, *others], 1.0), (others, 2.0)):
+        found = rank_table(Results(records), SCOPE, {}, "ranks", (12.0,))
+        assert found is not None
+        means = {float(r["mean_rank"]) for r in rows_of(found) if r["method"] == "priorband"}
+        assert means == {rank}
+
+
+def test_a_configuration_whose_promotion_failed_is_the_incumbent_no_more() -> None:
+    run = record(PRIORBAND[0].case, [(1, 0.3), (1, 0.5), (1, math.nan)])
+    run.columns["parent"][:] = [-1, -1, 0]
+    results = Results([run])
+    curve = results.curves(results.cell("published", TASK, "good", "priorband"))[0]
+    assert [value_at(curve, budget) for budget in (2.0, 3.0)] == [0.3, 0.5]
+
+
+def test_of_equal_runs_of_several_lengths_the_longest_is_shown() -> None:
+    runs = [
+        record(Case("published", TASK, "good", "priorband", 1, 0, budget), [(1, 0.5)])
+        for budget in (5.0, 12.0)
+    ]
+    for some in (runs, runs[::-1]):
+        results = Results(some)
+        assert results.reach(results.cell("published", TASK, "good", "priorband")) == 12.0

@@ -197,3 +197,11 @@ def test_neighbouring_numbers_are_told_apart() -> None:
     rows = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
     forest = grown(rows, np.array([2.0, 5.0]), (None,), least=2)
     assert forest.predict(rows).tolist() == [2.0, 5.0]
+
+
+def test_of_two_cuts_the_one_that_explains_more_of_the_variance_is_taken() -> None:
+    """2 * 2 / 1 + 2 * 2 / 9 for the first row alone, 4 * 4 / 5 + 4 * 4 / 5 for the halves."""
+    targets = np.array([2.0, *[0.5] * 4, *[-0.8] * 5])
+    rows = np.array([[0.0, 0.0], *[[1.0, 0.0]] * 4, *[[1.0, 1.0]] * 5])
+    forest = grown(rows, targets, (None, None))
+    assert set(forest.columns[forest.roots].tolist()) == {1}

@@ -1,5 +1,6 @@
 """A run taken out of the results: replayed, or written as a study that all tools can open."""
 
+import math
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,6 +17,7 @@ from priorband.experiments.running import Places, all_centres, made_of
 from priorband.experiments.store import Store
 from priorband.opening import open_study
 from priorband.study import Study
+from priorband.trial import Trial
 
 
 def named(store: Store, pattern: str) -> list[Record]:
@@ -29,15 +31,21 @@ def named(store: Store, pattern: str) -> list[Record]:
 
 
 def losses_hold(record: Record, study: Study, benchmark: Benchmark) -> bool:
-    """Whether the benchmark still gives the losses that were recorded, but for rounding."""
-    kept = record.columns["loss"]
+    """Whether the benchmark still gives the losses that were recorded, but for rounding.
+
+    They are evaluated one by one, as they were: a network rounds otherwise in a batch.
+    """
     trials = study.state.history.trials
-    again = np.empty(len(trials))
-    for fidelity in {trial.fidelity for trial in trials}:
-        some = [trial.id for trial in trials if trial.fidelity == fidelity]
-        again[some] = benchmark.evaluate_many([trials[k].config for k in some], fidelity)
+    again = np.array([_loss(benchmark, trial) for trial in trials])
     again[~np.isfinite(again)] = np.nan
-    return bool(np.allclose(again, kept, rtol=1e-5, atol=1e-6, equal_nan=True))
+    return bool(np.allclose(again, record.columns["loss"], rtol=1e-5, atol=1e-5, equal_nan=True))
+
+
+def _loss(benchmark: Benchmark, trial: Trial) -> float:
+    try:
+        return benchmark.evaluate(trial.config, trial.fidelity)
+    except Exception:  # it was recorded as a failure
+        return math.nan
 
 
 def studies(places: Places, records: Sequence[Record]) -> Iterator[tuple[Record, Study, Benchmark]]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from shared import data_folder, paper_folder
 
 from priorband import DataError, Hartmann, open_study
 from priorband.cli import main
@@ -97,3 +98,13 @@ def test_runs_of_other_code_are_not_opened(places: Places, monkeypatch: pytest.M
     monkeypatch.setattr(running, "CODE", "another")
     with pytest.raises(DataError, match="made with other code"):
         list(studies(places, found))
+
+
+def test_a_networks_losses_hold_although_it_rounds_otherwise_in_a_batch(tmp_path: Path) -> None:
+    places = Places(tmp_path, data_folder(), paper_folder())
+    cases = [
+        Case("published", "lcbench-126026", "bad", "priorband", 1, seed, 12.0) for seed in (0, 8)
+    ]
+    run_cases(cases, places)
+    for one in studies(places, named(Store(tmp_path), "*")):
+        assert losses_hold(*one)

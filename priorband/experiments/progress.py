@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO, final
 
 from priorband.experiments.cases import Case
+from priorband.wording import about
 
 _BETWEEN_LINES = 10.0
 
@@ -75,7 +76,7 @@ class Progress:
         self.processor += seconds
         self._estimate.ran(case, seconds)
         left = self._estimate.seconds()
-        said = "" if left is None else f"about {duration(left)} left"
+        said = "" if left is None else f"about {about(left)} left"
         if self._bar is not None:
             self._bar.update(self._task, completed=self.done, left=said)
         elif time.monotonic() - self._last >= _BETWEEN_LINES:
@@ -92,7 +93,7 @@ class Progress:
         """All are done."""
         self.stop()
         wall = time.monotonic() - self._start
-        said = f"All {self.total} runs are done: {duration(wall)}, {self.processor:.0f} s of CPU"
+        said = f"All {self.total} runs are done: {about(wall)}, {self.processor:.0f} s of CPU"
         print(f"{said}.", file=self.to, flush=True)
 
 
@@ -103,17 +104,3 @@ def _bar(to: TextIO) -> Any:
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
     return Bar(*columns, console=Console(file=to))
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> duration(42), duration(200), duration(8000)
-    ('42 s', '3 min 20 s', '2 h 13 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

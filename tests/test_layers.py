@@ -70,10 +70,10 @@ LAYERS = {
     "benchmarks": "models space fidelity",
     "workers": "given space fidelity trial conditions schedulers optimizer plain problem budget "
     "storage ledger attempts study durable opening overview display",
-    "analysis": "space ladder trial history state study workers",
+    "analysis": "space fidelity ladder trial history state samplers study benchmarks workers",
     "testing": "space fidelity trial history state schedulers samplers optimizer study",
     "experiments": "space fidelity ladder trial events opening conditions schedulers samplers "
-    "optimizer methods study benchmarks workers analysis",
+    "wording optimizer methods study benchmarks workers analysis",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 

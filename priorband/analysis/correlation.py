@@ -3,50 +3,20 @@
 The paper calls a correlation high when a tenth of the fidelities already agrees to 0.8.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from priorband.analysis.curves import Array
 from priorband.analysis.ranks import ranks
+from priorband.benchmarks.base import Benchmark
 from priorband.errors import MethodError, SpaceError
-from priorband.space.space import Space
+from priorband.fidelity import Fidelity
 
 HIGH = 0.8
 """The least mean correlation at a tenth of the fidelities that the paper calls high."""
 _LEAST_REPEATS = 3
-
-
-class Range(Protocol):
-    """The fidelities of a benchmark."""
-
-    @property
-    def low(self) -> float:
-        """The lowest."""
-
-    @property
-    def high(self) -> float:
-        """Full training."""
-
-    @property
-    def integer(self) -> bool:
-        """Whether only whole ones make sense."""
-
-
-class Trainable(Protocol):
-    """What is asked of a benchmark here."""
-
-    @property
-    def space(self) -> Space:
-        """Where configurations come from."""
-
-    @property
-    def fidelity(self) -> Range:
-        """How far one can train."""
-
-    def evaluate_many(self, configs: Sequence[Mapping[str, Any]], fidelity: float) -> Array:
-        """The losses of many configurations at one fidelity."""
 
 
 class Correlations(NamedTuple):
@@ -68,7 +38,7 @@ def spearman(first: Array, second: Array) -> float:
 
 
 def correlation_curve(
-    benchmark: Trainable,
+    benchmark: Benchmark,
     fidelities: Sequence[float] | None = None,
     configs: int = 25,
     seed: int = 1,
@@ -129,7 +99,7 @@ def is_high(fidelities: Sequence[float] | Array, curve: Array, low: float | None
     return bool(curve[at_tenth(fidelities, low)] >= HIGH)
 
 
-def _asked(whole: Range, fidelities: Sequence[float] | None) -> Sequence[float]:
+def _asked(whole: Fidelity, fidelities: Sequence[float] | None) -> Sequence[float]:
     if fidelities is None and whole.integer:
         return range(int(whole.low), int(whole.high) + 1)
     given = [] if fidelities is None else [float(each) for each in fidelities]

@@ -43,11 +43,6 @@ class Curve:
             )
         settle(self, budgets=budgets, losses=losses, values=values)
 
-    @property
-    def seen(self) -> "Curve":
-        """The curve whose values are the lowest losses seen: those that a real run can know."""
-        return Curve(self.budgets, self.losses, self.losses)
-
 
 def incumbent_curve(
     costs: ArrayLike,

@@ -5,7 +5,7 @@ each decision, which is made again to see them.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,26 +13,10 @@ from priorband.analysis.curves import Array, held
 from priorband.analysis.summary import Band, band
 from priorband.errors import DataError
 from priorband.history import History
+from priorband.samplers.ensemble import Shares
 from priorband.study import Study
 
 PARTS = ("uniform", "prior", "incumbent")
-
-
-@runtime_checkable
-class Ensemble(Protocol):
-    """The three probabilities behind a draw of the ensemble."""
-
-    @property
-    def p_uniform(self) -> float:
-        """Of a uniform draw."""
-
-    @property
-    def p_prior(self) -> float:
-        """Of a draw from the prior."""
-
-    @property
-    def p_incumbent(self) -> float:
-        """Of a draw around the incumbent."""
 
 
 class Share(NamedTuple):
@@ -57,8 +41,8 @@ def shares(study: Study) -> list[Share]:
     found = list[Share]()
     for number, step in study.replay().steps.items():
         slot = step.trial.slot
-        chances: object = step.chances
-        if step.trial.parent is None and slot is not None and isinstance(chances, Ensemble):
+        chances = step.chances
+        if step.trial.parent is None and slot is not None and isinstance(chances, Shares):
             p = chances.p_uniform, chances.p_prior, chances.p_incumbent
             found.append(Share(number, spent[number] / study.fidelity.high, *slot, *p))
     return found

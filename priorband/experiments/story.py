@@ -18,7 +18,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from priorband.analysis.traces import incumbent_at, trace
+from priorband.analysis.curves import incumbent_curve, value_at
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import QUALITIES, benchmark_prior
 from priorband.errors import MethodError
@@ -40,11 +40,13 @@ def regrets(dimensions: int, correlation: str, quality: str, method: str, seed: 
     benchmark = Hartmann(dimensions, correlation, seed)
     prior = benchmark_prior(benchmark, quality, seed)
     study = Study(benchmark.space, benchmark.fidelity, method, seed, prior)
-    points = trace(simulate(study, benchmark, budget=max(BUDGETS)))
+    runs = simulate(study, benchmark, budget=max(BUDGETS))
     _, best = benchmark.optimum
     full = benchmark.fidelity.high
-    found = [incumbent_at(points, budget * full) for budget in BUDGETS]
-    return [float("nan") if o is None else benchmark.evaluate(o.config, full) - best for o in found]
+    in_full = benchmark.evaluate_many([run.outcome.config for run in runs], full)
+    losses = [run.outcome.loss for run in runs]
+    curve = incumbent_curve([run.cost for run in runs], losses, in_full, full=full)
+    return [value_at(curve, budget) - best for budget in BUDGETS]
 
 
 def table(

@@ -36,6 +36,12 @@ class Made:
         self.fidelity = fidelity
         self.low = low
 
+    optimum = None
+
+    def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
+        """One of them."""
+        return float(self.evaluate_many([config], fidelity)[0])
+
     def evaluate_many(self, configs: Sequence[Mapping[str, Any]], fidelity: float) -> Array:
         """The position itself in full, and `low` times it below."""
         x = np.array([config["x"] for config in configs])

@@ -16,7 +16,6 @@ from priorband.analysis.curves import (
     value_at,
     within,
 )
-from priorband.analysis.traces import incumbent_at, trace
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.errors import DataError
 from priorband.study import Study
@@ -147,11 +146,6 @@ def test_within_forgives_rounding_only() -> None:
     assert within(budgets, 12).tolist() == [True, True, True, False]
 
 
-def test_seen_has_the_lowest_losses_as_values() -> None:
-    assert A.seen.values.tolist() == A.losses.tolist()
-    assert value_at(A.seen, 0.6) == loss_at(A, 0.6)
-
-
 def test_held_carries_whole_rows() -> None:
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(
@@ -208,19 +202,19 @@ def test_the_loss_at_a_budget_is_the_lowest_paid_for_by_then(
     assert (math.inf if math.isnan(found) else found) == min(affordable)
 
 
-def test_a_simulated_run_has_the_incumbents_of_its_trace() -> None:
+def test_a_simulated_run_has_the_incumbents_that_one_sees_in_passing() -> None:
     bench = Hartmann(3)
     runs = simulate(Study(bench.space, bench.fidelity, "hyperband", seed=3), bench, budget=6)
     ends = [bench.evaluate(run.outcome.config, 100) for run in runs]
     curve = incumbent_curve(
         [run.cost for run in runs], [run.outcome.loss for run in runs], ends, full=100
     )
-    points = trace(runs)
-    assert curve.budgets.tolist() == [point.spent / 100 for point in points]
-    for budget in (0.5, 1, 2.86, 5, 6):
-        incumbent = incumbent_at(points, 100 * budget)
-        assert incumbent is not None
-        assert value_at(curve, budget) == bench.evaluate(incumbent.config, 100)
+    paid, lowest = 0.0, math.inf
+    for run, end in zip(runs, ends, strict=True):
+        paid += run.cost
+        if run.outcome.loss < lowest:
+            lowest, value = run.outcome.loss, end
+        assert (loss_at(curve, paid / 100), value_at(curve, paid / 100)) == (lowest, value)
 
 
 def test_four_simulated_workers_are_on_one_axis() -> None:

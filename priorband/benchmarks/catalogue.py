@@ -19,7 +19,7 @@ from priorband.benchmarks.lcbench import CODES, MODEL, PAPER_TASKS, TASKS, LCBen
 from priorband.benchmarks.pd1 import PD1, PD1StandIn
 from priorband.benchmarks.tabular import Tabular
 from priorband.benchmarks.taskset import TaskSet
-from priorband.errors import SpaceError, suggestion
+from priorband.errors import DataError, SpaceError, suggestion
 from priorband.values import frozen
 
 Folder = Path | None
@@ -77,6 +77,19 @@ class Entry:
     def _root(self, data: Folder) -> tuple[Folder, str]:
         """Where its files lie, and how one says so."""
         return (jahs_folder(), f"--jahs or {JAHS_FOLDER}") if self.apart else (data, _DATA_IS)
+
+
+def benchmark(name: str, data: Folder) -> Benchmark:
+    """A benchmark by name, or an error that says what is missing to make it."""
+    require(name, data)
+    return entry(name).make(data)
+
+
+def require(name: str, data: Folder) -> None:
+    """Refuse a benchmark that cannot be made here."""
+    missing = entry(name).missing(data)
+    if missing:
+        raise DataError(f"The benchmark {name} needs {missing}.")
 
 
 def catalogue() -> dict[str, Entry]:

@@ -8,6 +8,7 @@ from typing import Any
 from priorband.benchmarks.catalogue import Entry
 from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
 from priorband.errors import DataError, FormatError
+from priorband.experiments.store import put
 
 FILE = "priors.json"
 PUBLISHED = "priors.json"
@@ -26,10 +27,7 @@ def paper_centres(entries: Iterable[Entry], data: Path | None, results: Path) ->
             made = unmoved_centres(entry.make(data))
             known[place] = {quality: dict(centre) for quality, centre in made.items()}
             text = {"seed": GENERATION_SEED, "centres": known}
-            path.parent.mkdir(parents=True, exist_ok=True)
-            beside = path.with_name(path.name + ".new")
-            beside.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
-            beside.replace(path)
+            put(path, json.dumps(text, indent=1) + "\n")
     return known
 
 

@@ -2,12 +2,11 @@
 
 The rules "paper" are the paper's text. The rules "authors" are the same, but around the prior
 configurations that the authors drew, so that luck of the draw is none of the difference. The rules
-"published" are what the code behind the published
-figures did, as far as it departed: its prior configurations and their perturbation, integers drawn
-wider than scored, rungs that promote from what is left of them, a Gaussian process per rung where
-the text says one for all, categories that always change, a BO that begins with draws from a weak
-prior, half of the draws from the prior with its mode on the lowest rung, and the settings of two
-ablations.
+"published" are what the code behind the published figures did, as far as it departed: its prior
+configurations and their perturbation, integers drawn wider than scored, rungs that promote from
+what is left of them, a Gaussian process per rung where the text says one for all, categories that
+always change, a BO that begins with draws from a weak prior, the mode of HB+Prior(50%) on the
+lowest rung, and the settings of two ablations.
 """
 
 from collections.abc import Callable, Mapping

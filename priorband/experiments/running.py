@@ -6,8 +6,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, final
 
-from priorband.benchmarks.catalogue import entry
-from priorband.errors import DataError
+from priorband.benchmarks.catalogue import entry, require
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.experiments.centres import PUBLISHED, paper_centres, published_centres
 from priorband.experiments.crew import worked
@@ -54,7 +53,8 @@ def run_cases(
     wanted = sorted({case.key: case for case in longest}.values(), key=lambda case: case.seed)
     store = Store(places.results)
     with store.writing():
-        _check(wanted, places)
+        for name in _names(wanted):
+            require(name, places.data)
         store.about(made_of(wanted, places))
         centres = all_centres(wanted, places)
         todo = [case for case in wanted if not store.has(case)]
@@ -101,11 +101,3 @@ def all_centres(cases: Sequence[Case], places: Places) -> Centres:
 
 def _names(cases: Iterable[Case]) -> list[str]:
     return list(dict.fromkeys(case.benchmark for case in cases))
-
-
-def _check(cases: Sequence[Case], places: Places) -> None:
-    """Refuse at once what would fail in the middle."""
-    for name in _names(cases):
-        missing = entry(name).missing(places.data)
-        if missing:
-            raise DataError(f"The benchmark {name} needs {missing}.")

@@ -111,7 +111,7 @@ class Store:
         self.agree(said)
         known = dict(sorted((self.made_of() | dict(said)).items()))
         text = json.dumps({"format": FORMAT, "made_of": known})
-        _write(self.folder / ABOUT, (text + "\n").encode())
+        put(self.folder / ABOUT, text + "\n")
 
     def _drop_torn_line(self) -> None:
         """A line that was cut off while it was written was not acknowledged to anybody."""
@@ -204,9 +204,11 @@ def _json(path: Path) -> dict[str, Any]:
     return read
 
 
-def _write(path: Path, content: bytes) -> None:
+def put(path: Path, text: str) -> None:
+    """Write a file beside the old one, and put it in its place in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(path.name + ".new")
-    beside.write_bytes(content)
+    beside.write_text(text, encoding="utf-8")
     _settle(beside)
     os.replace(beside, path)
 

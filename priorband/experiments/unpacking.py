@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from priorband.benchmarks.base import Benchmark
-from priorband.benchmarks.catalogue import entry
+from priorband.benchmarks.catalogue import benchmark
 from priorband.errors import DataError
 from priorband.events import Asked, Failed, Told
 from priorband.experiments.record import Record, opened
@@ -57,10 +57,7 @@ def studies(places: Places, records: Sequence[Record]) -> Iterator[tuple[Record,
     for record in records:
         name = record.case.benchmark
         if name not in benchmarks:
-            missing = entry(name).missing(places.data)
-            if missing:
-                raise DataError(f"The benchmark {name} needs {missing}.")
-            benchmarks[name] = entry(name).make(places.data)
+            benchmarks[name] = benchmark(name, places.data)
         posed = setting(record.case, benchmarks[name], centres).benchmark
         yield record, opened(record, benchmarks[name], centres), posed
 

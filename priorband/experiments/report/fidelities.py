@@ -14,6 +14,7 @@ from priorband.errors import FormatError
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.report.blocks import Cell, Figure, Section, Table
 from priorband.experiments.running import Places
+from priorband.experiments.store import put
 from priorband.ladder import Ladder
 from priorband.values import frozen
 
@@ -62,9 +63,7 @@ def rankings(entries: Sequence[Entry], places: Places) -> Rankings:
             columns = {name: getattr(found.curve, name).tolist() for name in _COLUMNS}
             about = {"data": digest, "low": found.low, "repeats": found.curve.repeats}
             known[entry.name] = {**about, **columns}
-            beside = path.with_name(path.name + ".new")
-            beside.write_text(json.dumps(known) + "\n", encoding="utf-8")
-            beside.replace(path)
+            put(path, json.dumps(known) + "\n")
     return {entry.name: _kept(known[entry.name]) for entry in entries if entry.name in known}
 
 

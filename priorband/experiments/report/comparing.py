@@ -27,12 +27,7 @@ def axis(horizon: float, start: float = 1.0) -> Array:
 
 def reach(results: Results, scope: Scope) -> float:
     """The budget that all runs of a scope reached."""
-    cells = [
-        cell
-        for cell in results.records
-        if (cell[0], cell[4]) == (scope.rules, scope.workers) and cell[3] in scope.methods
-    ]
-    return min((results.reach(cell) for cell in cells), default=0.0)
+    return min(map(results.reach, filter(scope.holds, results.records)), default=0.0)
 
 
 def rank_figure(
@@ -64,11 +59,8 @@ def _extent(group: Group) -> str:
 
 def _among(results: Results, scope: Scope) -> str:
     """The titles of the benchmarks that methods are ranked on."""
-    ran = {
-        cell[1] for cell in results.records if (cell[0], cell[4]) == (scope.rules, scope.workers)
-    }
-    every = [entry for entry in results.benchmarks if entry.published] or results.benchmarks
-    return ", ".join(entry.title for entry in every if entry.name in ran)
+    ran = {cell[1] for cell in results.records if scope.holds(cell)}
+    return ", ".join(entry.title for entry in results.compared if entry.name in ran)
 
 
 def rank_table(
@@ -106,8 +98,7 @@ def _rank(value: float, digits: int = 2, none: str = "–") -> str:
 
 def _ranked(results: Results, scope: Scope, found: Rankings) -> Iterator[tuple[str, Group]]:
     """The groups that hold runs under each of the priors that their titles name."""
-    every = [entry for entry in results.benchmarks if entry.published]
-    for title, entries, priors in _groups(every or results.benchmarks, found):
+    for title, entries, priors in _groups(results.compared, found):
         by_prior = [
             results.group(scope.rules, scope.methods, places(entries, [prior]), scope.workers)
             for prior in priors
@@ -141,8 +132,7 @@ def regret_figures(
     for prior in QUALITIES:
         panels = []
         each = [(entry.title, places([entry], [prior])) for entry in results.benchmarks]
-        every = [entry for entry in results.benchmarks if entry.published] or results.benchmarks
-        for title, where in [("all benchmarks", places(every, [prior])), *each]:
+        for title, where in [("all benchmarks", places(results.compared, [prior])), *each]:
             group: Group = results.group(scope.rules, scope.methods, where, scope.workers)
             if group:
                 grid, bands = regret_curves(group, horizon, axis(horizon), 1.0)

@@ -23,7 +23,7 @@ from priorband.experiments.report.comparing import rank_figure, rank_table, reac
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
 from priorband.experiments.report.pages import write
-from priorband.experiments.report.results import Cell, Results
+from priorband.experiments.report.results import Results
 from priorband.experiments.report.tables import CALLED, Scope, agreed, measured, performance, seeds
 from priorband.experiments.running import Places, all_centres, made_of
 from priorband.experiments.store import Store
@@ -61,18 +61,16 @@ def report(places: Places, more: Sequence[Path] = (), say: Callable[[str], None]
     with drawing():
         pass  # better to miss a package now than after minutes
     folders = [places.results, *more]
-    found = {folder: Store(folder).records.values() for folder in folders}
-    for folder, records in found.items():
-        if not records:
+    stores = [Store(folder) for folder in folders]
+    for store in stores:
+        if not store.records:
             raise DataError(
-                f"There are no results in {folder}. Make some with `priorband bench run`."
+                f"There are no results in {store.folder}. Make some with `priorband bench run`."
             )
-    for folder, records in found.items():
-        store = Store(folder)
-        store.agree(made_of([record.case for record in records], places))
-        for other in folders:
-            store.agree(Store(other).made_of())
-    results = Results(record for records in found.values() for record in records)
+        store.agree(made_of([record.case for record in store.records.values()], places))
+        for other in stores:
+            store.agree(other.made_of())
+    results = Results(record for store in stores for record in store.records.values())
     runs, of = sum(map(len, results.records.values())), len(results.benchmarks)
     say(f"{runs} run{'s' * (runs > 1)} of {of} benchmark{'s' * (of > 1)}.")
     return write(places.results / "report", TITLE, list(sections(results, places, folders, say)))
@@ -161,7 +159,7 @@ def _topic(
 def _tables(
     topic: Topic, scope: Scope, results: Results, printed: dict[Place, Printed]
 ) -> Iterator[Table]:
-    reached = max(results.reach(c) for c in results.records if _within(scope, c))
+    reached = max(results.reach(c) for c in results.records if scope.holds(c))
     for horizon in [h for h in topic.horizons if h <= reached] or [reached]:
         cells = measured(results, printed, scope, horizon)
         if cells:
@@ -170,11 +168,6 @@ def _tables(
             caption = f"Loss at {budget}, under {CALLED[scope.rules]}, {seeds(cells)}"
             name = f"{topic.name}-{scope.rules}-{horizon:g}x"
             yield performance(name, caption, scope, cells)
-
-
-def _within(scope: Scope, cell: Cell) -> bool:
-    rules, _, _, method, workers = cell
-    return (rules, workers) == (scope.rules, scope.workers) and method in scope.methods
 
 
 def _figures(
@@ -206,10 +199,10 @@ def _agreement(
 ) -> list[str]:
     cells = [c for h in topic.horizons for c in measured(results, printed, scope, h)]
     families = dict.fromkeys(cell.benchmark.family for cell in cells if cell.printed is not None)
-    said = []
-    for family in families:
-        said.append(f"{family}: {agreed([c for c in cells if c.benchmark.family == family])}")
-    return said
+    return [
+        f"{family}: {agreed([c for c in cells if c.benchmark.family == family])}"
+        for family in families
+    ]
 
 
 def _beliefs(results: Results, places: Places) -> Iterator[Section]:

@@ -59,10 +59,10 @@ class Results:
         """Whether any benchmark has runs of a method."""
         return any((c[0], c[3], c[4]) == (rules, method, workers) for c in self.records)
 
-    def rules(self, methods: Sequence[str], workers: int = 1) -> list[str]:
-        """The rules under which any of these methods ran."""
-        found = {c[0] for c in self.records if c[3] in methods and c[4] == workers}
-        return sorted(found)
+    @property
+    def compared(self) -> list[Entry]:
+        """The benchmarks that methods are ranked on: the paper's, or all where none of them is."""
+        return [entry for entry in self.benchmarks if entry.published] or self.benchmarks
 
     def group(
         self, rules: str, methods: Sequence[str], where: Iterable[Pair], workers: int = 1

@@ -12,6 +12,7 @@ from priorband.experiments.cases import BLIND
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper import Place, Printed
 from priorband.experiments.report.blocks import Cell, Table
+from priorband.experiments.report.results import Cell as Where
 from priorband.experiments.report.results import Results
 from priorband.values import frozen
 
@@ -65,6 +66,11 @@ class Scope:
     rules: str
     methods: Sequence[str]
     workers: int = 1
+
+    def holds(self, cell: Where) -> bool:
+        """Whether it shows the runs of a cell."""
+        rules, _, _, method, workers = cell
+        return (rules, workers) == (self.rules, self.workers) and method in self.methods
 
 
 def measured(

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.benchmarks.priors import benchmark_prior
 from priorband.budget import Budget
 from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
 from priorband.errors import (
@@ -57,6 +56,7 @@ from priorband.workers.simulate import Run, simulate
 if TYPE_CHECKING:
     from priorband.benchmarks.fitted import Fitted
     from priorband.benchmarks.lcbench import LCBench
+    from priorband.benchmarks.priors import benchmark_prior
     from priorband.benchmarks.tabular import Tabular
     from priorband.durable import DurableStudy
     from priorband.opening import open_study
@@ -167,6 +167,7 @@ _LATER = {
     "LCBench": "priorband.benchmarks.lcbench",
     "Tabular": "priorband.benchmarks.tabular",
     "Tuned": "priorband.workers.tune",
+    "benchmark_prior": "priorband.benchmarks.priors",
     "open_study": "priorband.opening",
     "rank_attempt": "priorband.workers.ddp",
     "tune": "priorband.workers.tune",

@@ -1,84 +1,32 @@
 """The report from end to end: runs in, a page out that can be sent to anybody."""
 
 import csv
-import io
 import json
 import re
 import shutil
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from shared import data_folder, paper_folder
 
+from experiments.reading import Page, check_needs_nothing
 from priorband.benchmarks.catalogue import entry
 from priorband.errors import DataError, FormatError
 from priorband.experiments.cases import Grid
 from priorband.experiments.report import fidelities
-from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.blocks import Table
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import fidelity_section, rankings
-from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write
 from priorband.experiments.report.report import report
 from priorband.experiments.running import TIMES, Places, run_cases
 
 NAME = "hartmann3-good"
-ODD = "<script>alert(1)</script>&\"'|*_`~$ &amp; a"
-VOID = {"meta", "br", "hr", "img", "link", "input"}
-REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 
 def quiet(said: str) -> None:
     pass
-
-
-class Page(HTMLParser):
-    """What a page is made of; it fails on tags that are not closed in their order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: Counter[str] = Counter()
-        self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags[tag] += 1
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_startendtag(tag, attrs)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    def all(self, attribute: str) -> list[str]:
-        return [value for name, value in self.attributes if name == attribute]
-
-
-def check_needs_nothing(page: Page) -> None:
-    """No script, nothing loaded, every id once, every reference answered."""
-    assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
-    assert page.all("src") == [] and page.all("onload") == []
-    ids = page.all("id")
-    assert len(set(ids)) == len(ids)
-    links = [*page.all("href"), *page.all("xlink:href")]
-    assert all(link.startswith("#") for link in links)
-    named = [link[1:] for link in links]
-    for name, value in page.attributes:
-        named += REFERENCE.findall(value)
-        assert name.startswith("xmlns") or "http" not in value
-    assert set(named) <= set(ids)
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -365,71 +313,6 @@ def test_a_report_needs_neither_the_data_nor_all_of_the_papers_files(
 
 
 # Parts
-
-
-def odd_section() -> Section:
-    table = Table("t", ODD, [ODD], [[Cell(ODD, ODD, True)]], [ODD, "b"], [[ODD, 'a,"b"\nc']])
-    return Section(ODD, [ODD], [table, Figure("f", ODD, "<svg></svg>")])
-
-
-def test_a_page_shows_odd_text_as_it_is() -> None:
-    page = Page(as_html(ODD, [odd_section()]))
-    check_needs_nothing(page)
-    assert page.words.count(ODD) == 10
-
-
-def test_markdown_escapes_what_it_would_take_for_itself() -> None:
-    text = as_markdown(ODD, [odd_section()])
-    for sign in "<>&|*_`~$":
-        wrong = [
-            line
-            for line in text.splitlines()
-            if re.search(rf"(?<!\\){re.escape(sign)}", _bare(line))
-        ]
-        assert wrong == []
-
-
-def _bare(line: str) -> str:
-    """A line without our own signs."""
-    if line.startswith("|"):
-        line = line[1:-1]
-    return line.replace("**", "").removeprefix("*").removesuffix("*")
-
-
-def test_numbers_for_machines_are_quoted_where_need_be() -> None:
-    table = odd_section().blocks[0]
-    assert isinstance(table, Table)
-    assert list(csv.reader(io.StringIO(as_csv(table)))) == [[ODD, "b"], [ODD, 'a,"b"\nc']]
-
-
-def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
-    written = []
-    for folder in (tmp_path / "one", tmp_path / "two"):
-        write(folder, ODD, [odd_section()])
-        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert written[0] == written[1]
-    assert set(written[0]) == {"report.html", "report.md", "t.csv", "f.svg", "files.txt"}
-
-
-def test_what_an_earlier_report_wrote_and_this_one_does_not_is_removed(tmp_path: Path) -> None:
-    write(tmp_path, ODD, [odd_section()])
-    (tmp_path / "notes.txt").write_text("mine")
-    write(tmp_path, ODD, [])
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {"report.html", "report.md", "files.txt", "notes.txt"}
-
-
-def test_nothing_outside_the_reports_folder_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("mine")
-    write(tmp_path / "report", ODD, [])
-    (tmp_path / "report" / "files.txt").write_text("../mine.txt\n")
-    write(tmp_path / "report", ODD, [])
-    assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-def test_a_file_name_that_is_no_text_is_written_out(tmp_path: Path) -> None:
-    page = write(tmp_path, "runs\udc80.csv", [])
-    assert "<h1>runs\\udc80.csv</h1>" in page.read_text()
 
 
 def test_times_that_were_cut_off_or_too_short_to_measure_are_no_error(tmp_path: Path) -> None:

@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import priorband as pb
-from priorband.folded import Folded
-from priorband.opening import located
-from priorband.storage.records import Entry
-from priorband.workers.evaluation import Options
-from priorband.workers.loop import Worker
+from priorband.durable.open import located
+from priorband.durable.view import StudyView
+from priorband.storage.json_text import Entry
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
 SPACE = pb.Space(
     {
@@ -82,7 +82,7 @@ def bare_postgres(url: str, seconds: float) -> float:
         return done / (time.perf_counter() - start)
 
 
-def work(where: str, folder: str, options: Options, barrier: Any, answers: Any) -> None:
+def work(where: str, folder: str, options: WorkerOptions, barrier: Any, answers: Any) -> None:
     """One worker process: waits for the others, works, and says what it cost."""
     with pb.open_study(where, folder=folder if "://" in where else None) as study:
         worker = Worker(study, objective, options)
@@ -95,7 +95,7 @@ def work(where: str, folder: str, options: Options, barrier: Any, answers: Any) 
 
 
 def study_rate(
-    where: str, folder: Path, workers: int, trials: int, options: Options
+    where: str, folder: Path, workers: int, trials: int, options: WorkerOptions
 ) -> tuple[float, float]:
     """Trials per second of all workers together, and CPU milliseconds a trial."""
     shared = folder if "://" in where else None
@@ -117,7 +117,7 @@ def study_rate(
 
 def compare(name: str, place: str, folder: Path, options: argparse.Namespace) -> None:
     """Print the rates of 1, 4 and 8 workers beside the bare loop's."""
-    here = Options(fresh_process=False)
+    here = WorkerOptions(fresh_process=False)
     rates: dict[int, list[tuple[float, float, float]]] = {1: [], 4: [], 8: []}
     for round_ in range(options.rounds):
         for workers in rates:
@@ -136,7 +136,9 @@ def compare(name: str, place: str, folder: Path, options: argparse.Namespace) ->
             f"{name:<11}{workers} workers: {rate:8.0f} trials/s, {ratio:5.2f} of the bare loop, "
             f"{rate / one:5.2f} of one worker, {cpu:5.2f} ms CPU a trial"
         )
-    rate, _ = study_rate(f"{place}{'#' if '://' in place else '-'}fresh", folder, 1, 12, Options())
+    rate, _ = study_rate(
+        f"{place}{'#' if '://' in place else '-'}fresh", folder, 1, 12, WorkerOptions()
+    )
     print(f"{name:<11}1 worker, a fresh process a trial: {rate:6.1f} trials/s")
 
 
@@ -150,7 +152,7 @@ def large(folder: Path, trials: int) -> None:
     pb.open_study(where, SPACE, EPOCHS).close()
     journal = located(where)
     with pb.open_study(where) as study:
-        folded = Folded(study.problem, str(where), "maker")
+        folded = StudyView(study.problem, str(where), "maker")
     with journal.transaction(0) as transaction:
         folded.take(transaction.rows)
         memory = pb.Study(SPACE, EPOCHS)
@@ -173,7 +175,7 @@ def large(folder: Path, trials: int) -> None:
     )
 
 
-def _asked(folded: Folded, trial: pb.Trial) -> Entry:
+def _asked(folded: StudyView, trial: pb.Trial) -> Entry:
     about: dict[str, Any] = {"fidelity": trial.fidelity, "origin": trial.origin, "claim": "maker"}
     about["slot"] = list(trial.slot) if trial.slot else None
     parent = trial.parent
@@ -192,7 +194,7 @@ def _open(where: str, answers: Any) -> None:
     asked = time.perf_counter() - start
     rows = study.journal.read(0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    folded, cpu = Folded(study.problem, where, "reader"), time.process_time()
+    folded, cpu = StudyView(study.problem, where, "reader"), time.process_time()
     folded.take(rows)
     fold = (time.process_time() - cpu) / len(rows)
     del before

@@ -25,7 +25,7 @@ from faults.findings import Finding, Lacking, found, none_of
 from faults.scene import Scene, Setting, scene
 from faults.training import Training, loss
 from faults.work import Post
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 SHUT_DOWN = 0x8004587D  # EXT4_IOC_SHUTDOWN
 WITHOUT_A_FLUSH = 2
@@ -61,7 +61,7 @@ def run(setting: Setting, *, cuts: int, births: int, workers: int) -> Iterator[F
 def _cut(here: Scene, disk: Path, workers: int, seconds: float, worked: bool) -> None:
     """Let workers begin, cut the power some seconds after, and start again."""
     training = Training(here.diary, seconds=0.02)
-    options = Options(fresh_process=False, keep="all")
+    options = WorkerOptions(fresh_process=False, keep="all")
     post = Post(here.opening(), training, here.diary, options, plant=here.setting.plant)
     here.diary.new()
     with crew(post, workers) as made:

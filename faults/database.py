@@ -14,7 +14,7 @@ from faults.scene import Scene, Setting, new_server, scene
 from faults.training import Training
 from faults.work import Post
 from priorband.storage.spool import VARIABLE
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 if TYPE_CHECKING:
     from servers import Server
@@ -32,7 +32,7 @@ def run(
         with scene(setting, server) as here:
             os.environ[VARIABLE] = str(here.folder / "spool")
             budget, training = pb.Budget(trials=trials), Training(here.diary, seconds=0.1)
-            options = Options(fresh_process=False, grace=GRACE)
+            options = WorkerOptions(fresh_process=False, grace=GRACE)
             post = Post(here.opening(), training, here.diary, options, budget, setting.plant)
             with crew(post, workers) as made:
                 outages = Outages(server, made)

@@ -19,8 +19,8 @@ from faults.plants import sow
 from faults.scene import Scene, Setting, ready, scene
 from faults.together import forked, together
 from faults.training import loss
-from priorband import dealer
-from priorband.attempts import Claim, Report
+from priorband.durable import dispatch
+from priorband.durable.messages import Assignment, Report
 from priorband.storage.identity import Owner, me
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import replaced
@@ -74,7 +74,7 @@ def _taken_at(here: Scene, stranger: Stranger, lease: float) -> Figure:
 
     def die() -> None:
         owner = stranger.owner(me())
-        vars(dealer)["me"] = lambda: owner
+        vars(dispatch)["me"] = lambda: owner
         here.study(lease=lease).turn(None, "stranger")
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -87,12 +87,12 @@ def _taken_at(here: Scene, stranger: Stranger, lease: float) -> Figure:
     return Figure(f"taken over after {took:.2f} s", f"{low:g} to {high:g} s", fine)
 
 
-def _claimed(here: Scene, lease: float, deadline: float) -> Claim | None:
+def _claimed(here: Scene, lease: float, deadline: float) -> Assignment | None:
     """The trial, asked for again and again; its result is handed in."""
     with here.study(lease=lease) as study:
         while time.monotonic() < deadline:
             claim = study.turn(None, "next")
-            if isinstance(claim, Claim):
+            if isinstance(claim, Assignment):
                 study.turn(Report(claim.trial.id, claim.attempt, loss(claim.trial)), "")
                 return claim
             time.sleep(0.1)
@@ -136,6 +136,6 @@ def _covet(here: Scene, lease: float, jump: float) -> None:
         for number in range(1_000_000):
             if study.state.history.observations:
                 return
-            if isinstance(study.turn(None, f"covet.{number}"), Claim):
+            if isinstance(study.turn(None, f"covet.{number}"), Assignment):
                 here.diary.note("stolen")
             time.sleep(0.001)

@@ -17,7 +17,7 @@ from faults.scene import Scene, Setting, ready, scene
 from faults.together import forked, together
 from faults.training import loss
 from faults.work import Post
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 LEASE = 2.0
 SLACK = 3.0  # a beat, two looks, and a machine that others use
@@ -66,7 +66,7 @@ def _round(setting: Setting, order: str) -> dict[str, Figure]:
     with scene(setting) as here:
         slow = Slow(here.diary, 1.0, 3.0 if order == "first" else 0.2)
         opening = here.opening(lease=LEASE)
-        options = Options(fresh_process=False, keep="all")
+        options = WorkerOptions(fresh_process=False, keep="all")
         post = Post(opening, slow, here.diary, options, pb.Budget(trials=1), setting.plant)
         with crew(post, 1) as made:
             until(lambda: _seen(here, "start", 1), "the first attempt")

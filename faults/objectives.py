@@ -21,7 +21,7 @@ from faults.findings import Figure, Finding, found, none_of
 from faults.scene import Setting, scene
 from faults.together import together
 from faults.work import Post, left, new_mark
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 GIGABYTE = 1 << 30
 
@@ -174,7 +174,7 @@ def run(setting: Setting, *, cases: int) -> Iterator[Finding]:
 
 
 def _tried(setting: Setting, case: Case) -> list[Figure]:
-    options = Options(**dict(case.options))  # type: ignore[arg-type]  # time limits only
+    options = WorkerOptions(**dict(case.options))  # type: ignore[arg-type]  # time limits only
     with scene(setting) as here:
         mark = new_mark()
         budget = pb.Budget(trials=1)

@@ -13,23 +13,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from priorband import dealer, given, reaping
-from priorband.attempts import Report
-from priorband.budget import Spending
-from priorband.dealer import Dealer
-from priorband.durable import DurableStudy
+from priorband import arguments
+from priorband.durable import dispatch, expiry
+from priorband.durable.budget import Spending
+from priorband.durable.dispatch import Dispatcher
+from priorband.durable.messages import Report
+from priorband.durable.study import DurableStudy
 from priorband.errors import DamagedError, TrialError
-from priorband.optimizer import Optimizer
+from priorband.optimizers import Optimizer
 from priorband.state import State
 from priorband.storage import identity, postgres, sql, sqlite, sqlite_errors
 from priorband.storage.checkpoints import Checkpoints
-from priorband.storage.pulse import Pulse
+from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.spool import Spool
-from priorband.storage.syncing import Syncing
-from priorband.storage.turns import Turns
+from priorband.storage.wal_sync import WalSync
+from priorband.storage.write_lock import WriteLock
 from priorband.trial import Trial
 from priorband.values import replaced
-from priorband.workers import child, evaluation, loop, results
+from priorband.workers import objective_results, trial_process, trial_runner, worker
 
 PLANTS: dict[str, tuple[str, Callable[[], None]]] = {}
 """By name: the fault that must find it, and the patch."""
@@ -89,24 +90,24 @@ def _no_transaction() -> None:
 
     real = sqlite3.connect
     _set(sqlite3, "connect", lambda *a, **k: real(*a, factory=Loose, **k))
-    _set(Turns, "turn", turn)
+    _set(WriteLock, "turn", turn)
 
 
 @_plant("storm")
 def _dead_as_alive() -> None:
-    _set(reaping, "fate", lambda owner: "alive")
+    _set(expiry, "fate", lambda owner: "alive")
 
 
 @_plant("storm")
 def _alive_as_dead() -> None:
     real = identity.fate
-    _set(reaping, "fate", lambda owner: "dead" if os.urandom(1)[0] < 4 else real(owner))
+    _set(expiry, "fate", lambda owner: "dead" if os.urandom(1)[0] < 4 else real(owner))
 
 
 @_plant("storm")
 def _one_lost_too_many() -> None:
-    real = reaping.reap
-    _set(dealer, "reap", lambda ledger, turn, most: real(ledger, turn, most + 1))
+    real = expiry.reap
+    _set(dispatch, "reap", lambda ledger, turn, most: real(ledger, turn, most + 1))
 
 
 @_plant("storm")
@@ -121,7 +122,7 @@ def _one_trial_too_many() -> None:
 
 @_plant("storm")
 def _orphans_live() -> None:
-    _set(child, "die_with_parent", lambda number, parent: None)
+    _set(trial_process, "die_with_parent", lambda number, parent: None)
 
 
 @_plant("calls")
@@ -161,7 +162,7 @@ def _torn_checkpoints() -> None:
 
 @_plant("cut")
 def _no_sync() -> None:
-    _set(Syncing, "sync", lambda self: None)
+    _set(WalSync, "sync", lambda self: None)
 
 
 @_plant("full")
@@ -181,23 +182,23 @@ def _outage_is_fatal() -> None:
 
 @_plant("frozen")
 def _late_raises() -> None:
-    def late(self: Dealer, transaction: object, report: Report) -> bool:
+    def late(self: Dispatcher, transaction: object, report: Report) -> bool:
         raise TrialError(f"Trial {report.trial} was told already.")
 
-    _set(Dealer, "_late", late)
+    _set(Dispatcher, "_late", late)
 
 
 @_plant("frozen")
 def _second_counts() -> None:
-    real = Dealer.settle
+    real = Dispatcher.settle
 
-    def settle(self: Dealer, transaction: Any, report: Report) -> bool:
+    def settle(self: Dispatcher, transaction: Any, report: Report) -> bool:
         running = self.folded.ledger.running
         if report.trial not in running:
             return True
         return real(self, transaction, report)
 
-    _set(Dealer, "settle", settle)
+    _set(Dispatcher, "settle", settle)
 
 
 @_plant("frozen")
@@ -205,17 +206,17 @@ def _loser_tidies() -> None:
     def tidy(self: Any, report: Report) -> None:
         self.evaluation.checkpoints.settle(report.trial, report.attempt)
 
-    _set(loop.Worker, "_tidy", tidy)
+    _set(worker.Worker, "_tidy", tidy)
 
 
 @_plant("elsewhere")
 def _no_renewal() -> None:
-    _set(Pulse, "_beat", lambda self: None)
+    _set(Heartbeat, "_beat", lambda self: None)
 
 
 @_plant("elsewhere")
 def _one_look() -> None:
-    _set(reaping, "DOUBT", 0.0)
+    _set(expiry, "DOUBT", 0.0)
 
 
 @_plant("elsewhere")
@@ -229,19 +230,21 @@ def _children_live() -> None:
         if self.process.is_alive():
             os.kill(self.process.pid, number)
 
-    _set(child.Child, "_signal", signal)
+    _set(trial_process.TrialProcess, "_signal", signal)
 
 
 @_plant("objectives")
 def _true_is_one() -> None:
     _set(
-        results, "given_loss", lambda loss: float(loss) if loss is True else given.given_loss(loss)
+        objective_results,
+        "given_loss",
+        lambda loss: float(loss) if loss is True else arguments.given_loss(loss),
     )
 
 
 @_plant("signals")
 def _stopped_is_failed() -> None:
-    real = evaluation.Evaluation.finish
+    real = trial_runner.TrialRunner.finish
 
     def finish(self: Any, claim: Any, begun: Any) -> Report:
         report = real(self, claim, begun)
@@ -249,7 +252,7 @@ def _stopped_is_failed() -> None:
             return report
         return Report(report.trial, report.attempt, None, "raised", report.reason)
 
-    _set(evaluation.Evaluation, "finish", finish)
+    _set(trial_runner.TrialRunner, "finish", finish)
 
 
 @_plant("signals")

@@ -20,7 +20,7 @@ from faults.scene import ROOT, Scene, Setting, ready, scene
 from faults.together import together
 from faults.training import loss
 from faults.work import Post, left, new_mark
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
 GRACE = 10.0
@@ -99,7 +99,7 @@ def _signalled(here: Scene, case: Case) -> dict[str, Figure]:
     mark = new_mark()
     with here.study() as study:
         study.limit(pb.Budget(trials=1))
-    training, options = Stepping(here.diary, case.step), Options(grace=GRACE)
+    training, options = Stepping(here.diary, case.step), WorkerOptions(grace=GRACE)
     post = Post(here.opening(), training, here.diary, options, plant=here.setting.plant)
     with crew(post, 1) as made:
         took = _sent(here, case, made)

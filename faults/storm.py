@@ -12,7 +12,7 @@ from faults.findings import Figure, Finding, finished, found, none_of
 from faults.scene import Scene, Setting, scene
 from faults.training import Training
 from faults.work import Post, left, new_mark
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 ENOUGH = 1_000_000  # lost attempts that a trial has where it is never given up
 
@@ -35,7 +35,7 @@ def _storm(  # noqa: PLR0913  # the sizes of a storm
         began = time.monotonic()
         training = Training(here.diary, 0.5 if fresh else 0.1, fresh, plant=setting.plant)
         opening = here.opening(retries={"lost": lost})
-        options = Options(fresh_process=fresh)
+        options = WorkerOptions(fresh_process=fresh)
         post = Post(opening, training, here.diary, options, budget, setting.plant)
         with crew(post, workers) as made:
             killed = _rage(

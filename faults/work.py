@@ -12,12 +12,12 @@ from typing import Any, final
 import priorband as pb
 from faults.diary import Diary
 from faults.plants import sow
-from priorband.attempts import Claim, Idle, Report
+from priorband.durable.messages import Assignment, Idle, Report
 from priorband.errors import StorageError
 from priorband.storage.identity import die_with_parent
-from priorband.workers.evaluation import Options
-from priorband.workers.joining import join
-from priorband.workers.loop import Worker
+from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
 MARK = "PRIORBAND_FAULTS"
 
@@ -30,7 +30,7 @@ class Post:
     opening: Mapping[str, Any]
     objective: Callable[[pb.Attempt], Any]
     diary: Diary
-    options: Options = field(default_factory=lambda: Options(fresh_process=False))
+    options: WorkerOptions = field(default_factory=lambda: WorkerOptions(fresh_process=False))
     budget: pb.Budget | None = None
     plant: str = ""
 
@@ -45,7 +45,7 @@ def work(post: Post, parent: int) -> None:
         diary.note("said", text=text)
 
     try:
-        with join(post.opening, say) as study:
+        with open_with_retry(post.opening, say) as study:
             diary.note("joined", worker=study.worker)
             if post.budget:
                 _limit(study, post.budget)
@@ -61,12 +61,12 @@ def watch(study: pb.DurableStudy, diary: Diary) -> None:
     """Note in the diary what `turn` has acknowledged, and given, when it has returned."""
     turn = study.turn
 
-    def noted(report: Report | None, claim: str) -> Claim | Idle | None:
+    def noted(report: Report | None, claim: str) -> Assignment | Idle | None:
         answer = turn(report, claim)
         if report is not None:
             told = {"loss": report.loss, "kind": report.kind}
             diary.note("acknowledged", report.trial, report.attempt, **told)
-        if isinstance(answer, Claim):
+        if isinstance(answer, Assignment):
             diary.note("claimed", answer.trial.id, answer.attempt)
         return answer
 

@@ -4,8 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.budget import Budget
 from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
+from priorband.durable.budget import Budget
 from priorband.errors import (
     ConfigError,
     DamagedError,
@@ -27,12 +27,12 @@ from priorband.errors import (
 from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder
-from priorband.methods import methods, optimizer
-from priorband.optimizer import Decision, Optimizer
+from priorband.named_methods import methods, optimizer
+from priorband.optimizers import Decision, Optimizer
 from priorband.replay import Replay, Step
 from priorband.samplers.base import Draw
 from priorband.samplers.combine import Fixed, Mix, Staged
-from priorband.samplers.ensemble import Ensemble, Shares, ensemble
+from priorband.samplers.ensemble_policy import Ensemble, Shares, ensemble
 from priorband.samplers.gaussian import GPSearch
 from priorband.samplers.grid import Grid
 from priorband.samplers.local import Crossover, Hypersphere, Perturb
@@ -51,18 +51,18 @@ from priorband.space.space import Space
 from priorband.state import State
 from priorband.study import Study
 from priorband.trial import Observation, Slot, Trial
-from priorband.workers.simulate import Run, simulate
+from priorband.workers.simulation import Run, simulate
 
 if TYPE_CHECKING:
     from priorband.benchmarks.fitted import Fitted
     from priorband.benchmarks.lcbench import LCBench
     from priorband.benchmarks.priors import benchmark_prior
     from priorband.benchmarks.tabular import Tabular
-    from priorband.durable import DurableStudy
-    from priorband.opening import open_study
+    from priorband.durable.open import open_study
+    from priorband.durable.study import DurableStudy
     from priorband.workers.attempt import Attempt
-    from priorband.workers.ddp import rank_attempt, tune_in_group
-    from priorband.workers.tune import Tuned, tune
+    from priorband.workers.distributed import rank_attempt, tune_in_group
+    from priorband.workers.tuning import Tuned, tune
 
 __version__ = "0.1.0"
 
@@ -162,16 +162,16 @@ __all__ = [
 # Storage and processes are loaded when they are first used: deciding needs numpy alone.
 _LATER = {
     "Attempt": "priorband.workers.attempt",
-    "DurableStudy": "priorband.durable",
+    "DurableStudy": "priorband.durable.study",
     "Fitted": "priorband.benchmarks.fitted",
     "LCBench": "priorband.benchmarks.lcbench",
     "Tabular": "priorband.benchmarks.tabular",
-    "Tuned": "priorband.workers.tune",
+    "Tuned": "priorband.workers.tuning",
     "benchmark_prior": "priorband.benchmarks.priors",
-    "open_study": "priorband.opening",
-    "rank_attempt": "priorband.workers.ddp",
-    "tune": "priorband.workers.tune",
-    "tune_in_group": "priorband.workers.ddp",
+    "open_study": "priorband.durable.open",
+    "rank_attempt": "priorband.workers.distributed",
+    "tune": "priorband.workers.tuning",
+    "tune_in_group": "priorband.workers.distributed",
 }
 
 

@@ -5,7 +5,7 @@ from typing import final
 
 from priorband.errors import TrialError
 from priorband.events import Asked, Event
-from priorband.optimizer import Optimizer
+from priorband.optimizers import Optimizer
 from priorband.samplers.base import Chances
 from priorband.state import State
 from priorband.trial import IMPORTED, Trial

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import Any, final
 
-from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.fidelity import Fidelity
-from priorband.given import (
+from priorband.arguments import (
     any_fidelity,
     given_fidelity,
     given_loss,
@@ -18,8 +16,10 @@ from priorband.given import (
     trial_fidelity,
     warn_of_one_rung,
 )
-from priorband.methods import optimizer as named_method
-from priorband.optimizer import Optimizer
+from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.fidelity import Fidelity
+from priorband.named_methods import optimizer as named_method
+from priorband.optimizers import Optimizer
 from priorband.replay import Replay, replayed
 from priorband.schedulers.full import FullFidelity
 from priorband.space.prior import Prior

@@ -24,7 +24,7 @@ import numpy as np
 from priorband.errors import ExhaustedError, SingleRungWarning
 from priorband.fidelity import Fidelity
 from priorband.history import History
-from priorband.optimizer import Optimizer
+from priorband.optimizers import Optimizer
 from priorband.samplers.base import Draw, Sampler
 from priorband.samplers.simple import FromUniform, PriorMode
 from priorband.schedulers.base import Scheduler, promotable

@@ -49,7 +49,7 @@ from priorband import (
     prior,
 )
 from priorband.samplers.base import Sampler
-from priorband.samplers.ensemble import Decay
+from priorband.samplers.ensemble_policy import Decay
 from priorband.schedulers.base import Scheduler
 from priorband.streams import generator
 from priorband.testing import example_space, example_states, play

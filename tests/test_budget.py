@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import priorband as pb
-from priorband.attempts import Claim, Idle, Report
+from priorband.durable.messages import Assignment, Idle, Report
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -22,7 +22,7 @@ def claims(study: pb.DurableStudy, most: int = 50, **details: float) -> int:
         claim = study.turn(None, f"{number} of {study.worker}")
         if isinstance(claim, Idle):
             return number
-        assert isinstance(claim, Claim)
+        assert isinstance(claim, Assignment)
         study.turn(Report(claim.trial.id, 1, 0.5, details=details), "")
     return most
 
@@ -30,7 +30,7 @@ def claims(study: pb.DurableStudy, most: int = 50, **details: float) -> int:
 def test_trainings_are_reserved_when_a_trial_is_handed_out(study: pb.DurableStudy) -> None:
     study.limit(3)
     for number in range(3):
-        assert isinstance(study.turn(None, str(number)), Claim)
+        assert isinstance(study.turn(None, str(number)), Assignment)
     idle = study.turn(None, "more")
     assert isinstance(idle, Idle) and idle.running == 3 and "3 trainings" in idle.reason
     study.close()
@@ -63,7 +63,7 @@ def test_hours_count_the_time_in_which_somebody_was_at_work(
     monkeypatch.setattr(study.journal, "now", lambda: clock)
     study.limit(pb.Budget(hours=1))
     first, second = study.turn(None, "a"), study.turn(None, "b")
-    assert isinstance(first, Claim) and isinstance(second, Claim)
+    assert isinstance(first, Assignment) and isinstance(second, Assignment)
     clock += 1200
     study.turn(Report(first.trial.id, 1, 0.5), "")
     clock += 1200
@@ -71,7 +71,7 @@ def test_hours_count_the_time_in_which_somebody_was_at_work(
     study.turn(Report(second.trial.id, 1, 0.5), "")
     clock += 100 * 3600  # a weekend without anybody
     third = study.turn(None, "c")
-    assert isinstance(third, Claim) and study.spending().hours == pytest.approx(2 / 3)
+    assert isinstance(third, Assignment) and study.spending().hours == pytest.approx(2 / 3)
     clock += 1200
     idle = study.turn(None, "d")
     assert isinstance(idle, Idle) and "1 hours" in idle.reason
@@ -83,11 +83,11 @@ def test_what_a_lost_worker_did_not_do_is_not_counted(
 ) -> None:
     clock = 1_000_000.0
     monkeypatch.setattr(study.journal, "now", lambda: clock)
-    monkeypatch.setattr("priorband.reaping.fate", lambda owner: "dead")
+    monkeypatch.setattr("priorband.durable.expiry.fate", lambda owner: "dead")
     study.turn(None, "a")
     clock += 100 * 3600  # the machine was off; the last sign of life was at the claim
     taken = study.turn(None, "b")
-    assert isinstance(taken, Claim) and taken.attempt == 2
+    assert isinstance(taken, Assignment) and taken.attempt == 2
     assert study.spending().hours == pytest.approx(0, abs=1e-6)
     study.close()
 

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.display import Shield, display, given_show
-from priorband.views import lines, live, watching
-from priorband.views.lines import Json, Plain, Quiet
-from priorband.views.live import Live
-from priorband.views.watching import Sight
-from priorband.views.writing import Lines, Turns
+from priorband.display import lines, live, polling
+from priorband.display.displays import SafeDisplay, display, given_show
+from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
+from priorband.display.live import LiveDisplay
+from priorband.display.output import LineWriter, OutputQueue
+from priorband.display.polling import Poller
 
 SPACE = pb.Space({"[red]x": pb.Float(0, 1, prior=0.4), "how": pb.Categorical(["\x1b[2J", "b"])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -35,8 +35,8 @@ def study(tmp_path: Path) -> Iterator[pb.DurableStudy]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks and drawings as often as there are ticks."""
-    monkeypatch.setattr(watching, "LOOK", 0.0)
-    monkeypatch.setattr(watching, "COST", 0.0)
+    monkeypatch.setattr(polling, "LOOK", 0.0)
+    monkeypatch.setattr(polling, "COST", 0.0)
     monkeypatch.setattr(live, "DRAW", 0.0)
 
 
@@ -71,7 +71,7 @@ def test_what_fits_the_place_is_live_on_a_terminal_only(monkeypatch: pytest.Monk
 def test_plain_names_each_new_best_once(study: pb.DurableStudy) -> None:
     told(study, 0.9)
     stream = io.StringIO()
-    shown = Plain(study, stream)
+    shown = PlainDisplay(study, stream)
     shown.tick()
     assert stream.getvalue() == ""
     told(study, 0.95, 0.5, 0.7, 0.25)
@@ -90,7 +90,7 @@ def test_plain_says_now_and_then_how_it_goes(
     study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = io.StringIO()
-    shown = Plain(study, stream)
+    shown = PlainDisplay(study, stream)
     monkeypatch.setattr(lines, "TELL", 0.0)
     told(study, 0.5)
     study.ask()
@@ -102,7 +102,7 @@ def test_plain_says_now_and_then_how_it_goes(
 
 
 def test_a_study_is_looked_at_once_a_second_at_most(study: pb.DurableStudy) -> None:
-    sight = Sight(study)
+    sight = Poller(study)
     assert sight.look() is not None
     assert [sight.look() for _ in range(100)] == [None] * 100
     assert sight.look(at_once=True) is not None
@@ -127,7 +127,7 @@ def test_storage_that_does_not_answer_is_no_matter(
 @pytest.mark.usefixtures("hurried")
 def test_json_is_one_object_a_line(study: pb.DurableStudy) -> None:
     stream = io.StringIO()
-    shown = Json(study, stream)
+    shown = JsonDisplay(study, stream)
     told(study, 0.5)
     shown.tick()
     shown.tick()  # nothing has changed
@@ -186,21 +186,26 @@ class Gone(io.StringIO):
 @pytest.mark.usefixtures("hurried")
 def test_a_reader_that_goes_away_is_no_matter(study: pb.DurableStudy) -> None:
     told(study, 0.5)
-    with Live(study, Gone(), (80, 24)) as on_a_terminal:
-        for shown in (Plain(study, Gone()), Json(study, Gone()), Quiet(Gone()), on_a_terminal):
+    with LiveDisplay(study, Gone(), (80, 24)) as on_a_terminal:
+        for shown in (
+            PlainDisplay(study, Gone()),
+            JsonDisplay(study, Gone()),
+            QuietDisplay(Gone()),
+            on_a_terminal,
+        ):
             shown.say("one")
             shown.tick()
             shown.finish("two")
     closed = io.StringIO()
     closed.close()
     for stream in (closed, None):
-        Plain(study, stream).say("one")
+        PlainDisplay(study, stream).say("one")
 
 
 def test_characters_that_a_stream_cannot_write_are_escaped() -> None:
     raw = io.BytesIO()
     ascii_only = io.TextIOWrapper(raw, encoding="ascii")
-    Lines(ascii_only).write("größe")
+    LineWriter(ascii_only).write("größe")
     assert raw.getvalue() == b"gr\\xf6\\xdfe\n"
 
 
@@ -214,7 +219,7 @@ def test_a_signal_handler_may_speak_in_the_middle_of_a_line() -> None:
             return written + super().write(text[3:])
 
     stream = Slow()
-    said = Lines(stream)
+    said = LineWriter(stream)
     before = signal.signal(signal.SIGUSR1, lambda *_: said.write("handler"))
     try:
         said.write("first line")
@@ -224,7 +229,7 @@ def test_a_signal_handler_may_speak_in_the_middle_of_a_line() -> None:
 
 
 def test_turns_come_one_after_another_even_after_an_interruption() -> None:
-    turns, done = Turns(), list[int]()
+    turns, done = OutputQueue(), list[int]()
 
     def interrupted() -> None:
         turns.take(lambda: done.append(2))
@@ -248,7 +253,7 @@ def test_a_mistake_in_a_display_costs_the_display_only(capsys: Any) -> None:
         def finish(self, reason: str) -> None:
             raise AssertionError(reason)
 
-    shown = Shield(Broken())
+    shown = SafeDisplay(Broken())
     shown.tick()
     shown.tick()
     shown.finish("The end.")
@@ -276,5 +281,5 @@ def test_tuning_loads_neither_rich_nor_the_command_line() -> None:
     script = "import sys, priorband; priorband.tune; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     loaded = {*done.stdout.split()}
-    assert "priorband.display" in loaded
+    assert "priorband.display.displays" in loaded
     assert not loaded & {"argparse", "rich", "priorband.cli"}

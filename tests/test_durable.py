@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import priorband as pb
-from priorband.attempts import Claim, Idle, Report
-from priorband.storage.records import body
+from priorband.durable.messages import Assignment, Idle, Report
+from priorband.storage.json_text import body
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4), "kind": pb.Categorical(["a", "b"])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -90,7 +90,7 @@ def test_a_budget_is_handed_out_once(study: pb.DurableStudy) -> None:
     study.limit(pb.Budget(trials=3))
     for number in range(3):
         claim = study.turn(None, f"{number}")
-        assert isinstance(claim, Claim)
+        assert isinstance(claim, Assignment)
     idle = study.turn(None, "one more")
     assert isinstance(idle, Idle) and "3 trials" in idle.reason and idle.running == 3
     with pytest.raises(pb.ExhaustedError, match="3 trials"):
@@ -99,10 +99,10 @@ def test_a_budget_is_handed_out_once(study: pb.DurableStudy) -> None:
 
 def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:
     first = study.turn(None, "a")
-    assert isinstance(first, Claim)
+    assert isinstance(first, Assignment)
     back = Report(first.trial.id, 1, None, "preempted", "SIGTERM")
     second = study.turn(back, "b")
-    assert isinstance(second, Claim)
+    assert isinstance(second, Assignment)
     assert (second.trial, second.attempt) == (first.trial, 2)
 
 

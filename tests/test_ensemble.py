@@ -21,7 +21,15 @@ from priorband import (
     Trial,
     optimizer,
 )
-from priorband.samplers.ensemble import Constant, Decay, Dynamic, Half, Linear, Zero, active
+from priorband.samplers.ensemble_policy import (
+    ConstantShare,
+    Decay,
+    Dynamic,
+    Half,
+    Linear,
+    Zero,
+    active,
+)
 from priorband.samplers.scores import scores
 
 UNIT = Space({"x": Float(0.0, 1.0, prior=0.3)})
@@ -167,7 +175,7 @@ def test_shares_are_probabilities_whatever_has_happened(
     happened: list[tuple[float, float, float]], space: Space
 ) -> None:
     state = with_results(*happened, space=space)
-    for incumbent in (Dynamic(), Constant(), Decay(), Decay("resources"), Zero()):
+    for incumbent in (Dynamic(), ConstantShare(), Decay(), Decay("resources"), Zero()):
         for weights in (Ensemble(Half(), incumbent), Ensemble(Linear(), incumbent)):
             for rung in range(4):
                 shares = weights(state, rung)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import priorband as pb
-from priorband.ledger import Ledger
+from priorband.durable.ledger import Ledger
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)

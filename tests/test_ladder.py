@@ -20,7 +20,7 @@ from priorband import (
     Study,
 )
 from priorband.ladder import Rule
-from priorband.methods import optimizer
+from priorband.named_methods import optimizer
 
 FOUR = ((27, 9, 3, 1), (9, 3, 1), (6, 2), (4,))
 THREE = ((9, 3, 1), (3, 1), (3,))

@@ -37,48 +37,31 @@ LAYERS = {
     "conditions": "state",
     "brackets": "ladder trial history state",
     "schedulers.base": "trial state",
-    "schedulers": "ladder trial history state brackets schedulers.base",
-    "schedulers.full": "trial state schedulers.base",
+    "schedulers": "ladder trial state brackets schedulers.base",
     "samplers.base": "space state",
     "samplers": "models space ladder trial state conditions brackets samplers.base",
-    "optimizer": "space fidelity ladder trial history state schedulers.base samplers.base",
-    "methods": "conditions schedulers samplers optimizer",
-    "replay": "trial events state samplers.base optimizer",
-    "given": "space fidelity ladder trial history",
-    "vocabulary": "space fidelity conditions schedulers samplers optimizer",
-    "plain": "space fidelity vocabulary",
-    "problem": "space fidelity optimizer plain",
-    "budget": "",
-    "storage": "space trial events history",
-    "ledger": "budget space trial events history storage",
-    "attempts": "trial storage ledger",
-    "folded": "problem trial state storage ledger",
-    "reaping": "storage ledger",
-    "dealer": "trial storage ledger attempts folded reaping",
-    "durable": "given problem budget trial state replay storage ledger attempts folded dealer",
-    "opening": "given space fidelity history schedulers.full optimizer methods problem storage "
-    "ledger attempts folded durable",
-    "copyist": "problem trial events storage ledger",
-    "mending": "space problem trial events storage ledger copyist",
-    "inspection": "space history plain problem storage ledger opening copyist mending",
-    "study": "given space fidelity trial events state schedulers.full optimizer methods replay",
-    "wording": "",
-    "pace": "budget storage",
-    "overview": "budget ladder trial state history storage ledger durable wording pace",
-    "views": "trial durable wording pace overview",
-    "display": "durable views",
+    "optimizers": "space fidelity ladder trial history state schedulers.base samplers.base",
+    "named_methods": "conditions schedulers samplers optimizers",
+    "replay": "trial events state samplers.base optimizers",
+    "arguments": "space fidelity ladder trial history",
+    "study": "space fidelity trial events state schedulers optimizers named_methods replay "
+    "arguments",
+    "storage": "",
+    "durable": "space fidelity trial events history state conditions schedulers samplers "
+    "optimizers named_methods replay arguments storage",
+    "repair": "space trial events history storage durable",
+    "display": "trial storage durable",
     "benchmarks": "models space fidelity",
-    "workers": "given space fidelity trial conditions schedulers optimizer plain problem budget "
-    "storage ledger attempts study durable opening overview display",
-    "analysis": "space fidelity ladder trial history state samplers study benchmarks workers",
-    "testing": "space fidelity trial history state schedulers samplers optimizer study",
-    "experiments": "space fidelity ladder trial events opening conditions schedulers samplers "
-    "wording optimizer methods study benchmarks workers analysis",
+    "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
+    "analysis": "fidelity history samplers study benchmarks",
+    "testing": "space fidelity trial history state schedulers samplers optimizers study",
+    "experiments": "space ladder trial events conditions schedulers samplers optimizers "
+    "named_methods study durable display benchmarks workers analysis",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 
 NEVER_TOGETHER = ("schedulers", "samplers")
-BELOW_STUDY = tuple(LAYERS)[: list(LAYERS).index("storage")]
+BELOW_STUDY = tuple(LAYERS)[: list(LAYERS).index("study")]
 ONLY_FROM_STUDY_UPWARDS = {
     *("asyncio", "concurrent", "datetime", "glob", "io", "multiprocessing", "os", "pathlib"),
     *("pickle", "queue", "shutil", "signal", "socket", "sqlite3", "subprocess", "tempfile"),
@@ -95,7 +78,6 @@ NOT_BEFORE_THEY_ARE_NEEDED = {
 }
 MADE_OF_A_SEED = ("default_rng", "RandomState")
 OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}
-MOST_LINES = 300
 
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
@@ -177,6 +159,30 @@ def test_a_layer_names_only_layers_below_it() -> None:
             assert order.index(other) < order.index(name), f"{name} may not import {other}"
 
 
+def test_every_permission_is_used() -> None:
+    for name, allowed in LAYERS.items():
+        others = [ours(TREES[module]) for module in MODULES if line(module) == name]
+        used = {package for other in set().union(*others) for package in _and_parents(other)}
+        unused = [package for package in allowed.split() if package not in used]
+        assert not unused, f"{name} may import {unused}, but does not: take it off its line."
+
+
+def _and_parents(module: str) -> list[str]:
+    """`a.b.c`, `a.b` and `a`."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def test_class_names_are_unique() -> None:
+    """One word, one thing: also where two classes never meet."""
+    homes: dict[str, list[str]] = {}
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name.lstrip("_"), []).append(module)
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_schedulers_and_samplers_do_not_know_each_other(module: str) -> None:
     for one, other in (NEVER_TOGETHER, NEVER_TOGETHER[::-1]):
@@ -234,11 +240,6 @@ def test_no_random_number_comes_from_a_global_generator(module: str) -> None:
             assert node.attr in {*OF_NUMPY_RANDOM, *MADE_OF_A_SEED}
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(MADE_OF_A_SEED):
             assert node.args and ast.unparse(node.args[0]) != "None", "a generator needs a seed"
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_no_file_is_longer_than_a_reader_can_hold(module: str) -> None:
-    assert len(MODULES[module].read_text().splitlines()) <= MOST_LINES
 
 
 def _waivers(source: str) -> Iterator[str]:

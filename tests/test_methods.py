@@ -11,7 +11,7 @@ import pytest
 import priorband as pb
 from priorband import MethodError, Mix, Optimizer, Perturb, PriorMode, Staged
 from priorband.samplers.base import Sampler
-from priorband.samplers.ensemble import Ensemble
+from priorband.samplers.ensemble_policy import Ensemble
 
 lib: Any = pb  # a person in a hurry has no type checker
 NAMES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from priorband.storage.mounts import NOWHERE, filesystem, holder, kind, kind_of
+from priorband.storage.filesystems import NOWHERE, filesystem, holder, kind, kind_of
 
 TABLE = r"""
 22 28 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
@@ -104,7 +104,9 @@ def test_a_relative_path_is_held_where_the_process_is(
 def test_a_mount_over_a_mount_is_the_one_that_counts(tmp_path: Path) -> None:
     point = tmp_path / "a b\\c\tü"
     point.mkdir()
-    script = "import sys; from priorband.storage.mounts import *; print(filesystem(sys.argv[1]))"
+    script = (
+        "import sys; from priorband.storage.filesystems import *; print(filesystem(sys.argv[1]))"
+    )
     shell = 'mount -t tmpfs x "$1" && mount -t ramfs y "$1" && exec "$2" -c "$3" "$1/study.db"'
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", shell, "sh", point, sys.executable, script],

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.attempts import Claim, Report
-from priorband.ledger import Kind
-from priorband.overview import Overview, as_json, overview
-from priorband.pace import UNKNOWN, Pace, Rest, pace, seconds_left
+from priorband.display.overview import Overview, as_json, overview
+from priorband.display.pace import UNKNOWN, Pace, RemainingWork, pace, seconds_left
+from priorband.display.polling import StudyWatcher
+from priorband.display.text import jsonable, paragraphs, printable
+from priorband.durable.ledger import FailureKind
+from priorband.durable.messages import Assignment, Report
 from priorband.storage.identity import Owner
 from priorband.storage.journal import Beat, Lease
-from priorband.views.watching import Watch
-from priorband.wording import jsonable, paragraphs, printable
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4), "kind": pb.Categorical(["a", (1, 2)])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -34,14 +34,14 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[pb.Durable
         yield opened
 
 
-def claimed(study: pb.DurableStudy, word: str, report: Report | None = None) -> Claim:
+def claimed(study: pb.DurableStudy, word: str, report: Report | None = None) -> Assignment:
     answer = study.turn(report, word)
-    assert isinstance(answer, Claim)
+    assert isinstance(answer, Assignment)
     return answer
 
 
 def seen(study: pb.DurableStudy) -> Overview:
-    return Watch(study).look()
+    return StudyWatcher(study).look()
 
 
 def test_a_new_study_has_nothing_yet(study: pb.DurableStudy) -> None:
@@ -74,7 +74,7 @@ def test_a_trial_given_back_waits(study: pb.DurableStudy) -> None:
 
 
 @pytest.mark.parametrize("kind", ["raised", "diverged", "invalid", "timeout"])
-def test_every_kind_of_failure_is_named(study: pb.DurableStudy, kind: Kind) -> None:
+def test_every_kind_of_failure_is_named(study: pb.DurableStudy, kind: FailureKind) -> None:
     first = claimed(study, "a")
     study.turn(Report(first.trial.id, 1, None, kind, "why"), "")
     assert seen(study).failures == {kind: 1}
@@ -195,15 +195,15 @@ def test_the_time_left_follows_from_the_pace(
 def test_what_runs_is_part_of_the_time_left() -> None:
     recent, limits = Pace(100, 10, 5), pb.Budget(trainings=1)
     handed_out = spent(trainings=1)
-    one = [Rest(9, None, 0.0)]
+    one = [RemainingWork(9, None, 0.0)]
     assert seconds_left(limits, handed_out, 9, recent, one, 1) == pytest.approx(90)
-    two = [Rest(9, 8.0, 80.0, True), Rest(1, None, 0.0)]
+    two = [RemainingWork(9, 8.0, 80.0, True), RemainingWork(1, None, 0.0)]
     assert seconds_left(limits, handed_out, 9, recent, two, 2) == pytest.approx(10)
 
 
 def test_the_pace_is_known_from_the_first_step_on() -> None:
     limits, handed_out = pb.Budget(trainings=2), spent(trainings=1)
-    silent, telling = [Rest(9, None, 30.0)], [Rest(9, 3.0, 30.0, True)]
+    silent, telling = [RemainingWork(9, None, 30.0)], [RemainingWork(9, 3.0, 30.0, True)]
     assert seconds_left(limits, handed_out, 9, UNKNOWN, silent, 1) is None
     assert seconds_left(limits, handed_out, 9, UNKNOWN, telling, 1) == pytest.approx(150)
 

@@ -62,16 +62,24 @@ from priorband import (
     optimizer,
     prior,
 )
+from priorband.durable.registry import registry
+from priorband.durable.serialize import from_plain, own_part, shown, to_plain
 from priorband.errors import FormatError
-from priorband.plain import from_plain, own_part, shown, to_plain
-from priorband.samplers.ensemble import Constant as ConstantShare
-from priorband.samplers.ensemble import Decay, Dynamic, Geometric, Half, Linear, Zero, ensemble
+from priorband.samplers.ensemble_policy import (
+    ConstantShare,
+    Decay,
+    Dynamic,
+    Geometric,
+    Half,
+    Linear,
+    Zero,
+    ensemble,
+)
 from priorband.space.base import Parameter
 from priorband.space.densities import Density, TruncatedNormal
 from priorband.space.prior import Independent
 from priorband.streams import Generator, generator
 from priorband.testing import example_space
-from priorband.vocabulary import registry
 
 NEVER_STORED = {
     *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
@@ -288,7 +296,7 @@ def values() -> Iterator[type]:
         package = import_module(f"priorband.{name}")
         for module in pkgutil.iter_modules(package.__path__):
             yield from values_in(f"priorband.{name}.{module.name}")
-    for name in ("conditions", "fidelity", "optimizer"):
+    for name in ("conditions", "fidelity", "optimizers"):
         yield from values_in(f"priorband.{name}")
 
 

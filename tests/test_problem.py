@@ -43,9 +43,7 @@ from priorband import (
     optimizer,
     prior,
 )
-from priorband.errors import FormatError
-from priorband.plain import shown, to_plain
-from priorband.problem import (
+from priorband.durable.problem import (
     Problem,
     config_reader,
     config_writer,
@@ -53,12 +51,14 @@ from priorband.problem import (
     differences,
     restored,
 )
-from priorband.samplers.ensemble import ensemble
+from priorband.durable.registry import registry
+from priorband.durable.serialize import shown, to_plain
+from priorband.errors import FormatError
+from priorband.samplers.ensemble_policy import ensemble
 from priorband.space.densities import Array
 from priorband.streams import Generator, generator
 from priorband.testing import example_space, noise
 from priorband.values import replaced
-from priorband.vocabulary import registry
 
 EPOCHS = Fidelity("epochs", 1, 81)
 SMALL = Space(

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import priorband as pb
-from priorband.attempts import Report, restored_report
+from priorband.durable.messages import Report, restored_report
 from priorband.errors import FormatError, StorageError
 from priorband.storage.spool import Spool
 from priorband.workers import pool
 from priorband.workers.attempt import Attempt
-from priorband.workers.evaluation import Options
+from priorband.workers.trial_runner import WorkerOptions
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -205,17 +205,17 @@ def test_a_spooled_result_of_no_trial_is_refused(trial: int) -> None:
 def test_workers_that_have_started_are_ended_when_another_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[pool.Member] = []
-    start = pool.Member.start
+    started: list[pool.WorkerProcess] = []
+    start = pool.WorkerProcess.start
 
-    def failing(member: pool.Member) -> None:
+    def failing(member: pool.WorkerProcess) -> None:
         if started:
             raise OSError("no more processes")
         started.append(member)
         start(member)
 
-    monkeypatch.setattr(pool.Member, "start", failing)
-    job = pool.Job({"where": tmp_path}, raises_mutely, Options(), {})
+    monkeypatch.setattr(pool.WorkerProcess, "start", failing)
+    job = pool.WorkerJob({"where": tmp_path}, raises_mutely, WorkerOptions(), {})
     with pytest.raises(OSError, match="no more"):
         pool.run_pool([job, job], print, lambda: None)
     assert started[0].process.exitcode is not None
@@ -226,14 +226,14 @@ def test_a_worker_that_starts_while_the_signal_comes_is_asked_to_stop(
 ) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-    init = pool.Member.__init__
+    init = pool.WorkerProcess.__init__
 
-    def interrupted(member: pool.Member, job: pool.Job) -> None:
+    def interrupted(member: pool.WorkerProcess, job: pool.WorkerJob) -> None:
         init(member, job)
         os.kill(os.getpid(), signal.SIGTERM)  # before it is in the list
 
-    monkeypatch.setattr(pool.Member, "__init__", interrupted)
-    job = pool.Job({"where": tmp_path}, never_ends, Options(grace=1), {})
+    monkeypatch.setattr(pool.WorkerProcess, "__init__", interrupted)
+    job = pool.WorkerJob({"where": tmp_path}, never_ends, WorkerOptions(grace=1), {})
     (ending,) = pool.run_pool([job], print, lambda: None)
     assert (ending.how, ending.reason) == ("stopped", "SIGTERM")
 

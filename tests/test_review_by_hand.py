@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import priorband as pb
-from priorband.attempts import Claim, Report
+from priorband.durable.messages import Assignment, Report
 from priorband.errors import SpaceError, StorageError
 from priorband.storage import sql
 
@@ -97,7 +97,7 @@ def test_a_signal_at_any_moment_leaves_a_study_that_goes_on(tmp_path: Path) -> N
     claim = study.turn(None, "0")
     try:
         for number in range(1, 400):
-            assert isinstance(claim, Claim)
+            assert isinstance(claim, Assignment)
             report = Report(claim.trial.id, claim.attempt, 0.5)
             began = time.monotonic()
             try:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from priorband import Fidelity, Float, History, Optimizer, Run, Space, Study, Trial, simulate
-from priorband.methods import optimizer
+from priorband.named_methods import optimizer
 
 Objective = Callable[[Mapping[str, Any], float], float]
 

@@ -28,7 +28,7 @@ from priorband import (
     simulate,
 )
 from priorband.testing import Flaky, noise
-from priorband.workers.simulate import Plan, carried_out
+from priorband.workers.simulation import Plan, carried_out
 
 SPACE = Space({"x": Float(0.0, 1.0)})
 

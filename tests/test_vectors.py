@@ -22,7 +22,7 @@ from priorband import (
     Study,
     optimizer,
 )
-from priorband.samplers.ensemble import Constant, Decay, Geometric, Linear, active
+from priorband.samplers.ensemble_policy import ConstantShare, Decay, Geometric, Linear, active
 from priorband.samplers.local import partner_share
 from priorband.samplers.scores import Scores, incumbent_share, log_score, scores, top_size
 from priorband.schedulers.asynchronous import bracket_shares
@@ -240,7 +240,7 @@ def test_tv13_the_linear_share_falls_evenly_in_its_weight(high: int, shares: lis
 
 
 def test_tv13_the_constant_share_trusts_the_prior_eta_times_as_much() -> None:
-    assert Constant()(Study(UNIT, Fidelity("epochs", 3, 81)).state)[0] == 0.25
+    assert ConstantShare()(Study(UNIT, Fidelity("epochs", 3, 81)).state)[0] == 0.25
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 
 import priorband as pb
-from priorband.attempts import Claim
-from priorband.overview import Overview, Running, overview
+from priorband.display import live, polling
+from priorband.display.live import LiveDisplay, panel
+from priorband.display.overview import Overview, Running, overview
+from priorband.display.summary import cells, counts, ending, progress, spent
+from priorband.durable.messages import Assignment
 from priorband.values import replaced
-from priorband.views import live, watching
-from priorband.views.live import Live, panel
-from priorband.views.summary import cells, counts, ending, progress, spent
 
 SPACE = pb.Space({"[red]x": pb.Float(0, 1, prior=0.4), "how": pb.Categorical(["\x1b[2J", "b"])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -30,8 +30,8 @@ def study(tmp_path: Path) -> Iterator[pb.DurableStudy]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks and drawings as often as there are ticks."""
-    monkeypatch.setattr(watching, "LOOK", 0.0)
-    monkeypatch.setattr(watching, "COST", 0.0)
+    monkeypatch.setattr(polling, "LOOK", 0.0)
+    monkeypatch.setattr(polling, "COST", 0.0)
     monkeypatch.setattr(live, "DRAW", 0.0)
 
 
@@ -58,7 +58,7 @@ def busy(study: pb.DurableStudy, number: int) -> Overview:
     told(study, 0.5, 0.125)
     study.fail(study.ask(), "why", kind="timeout")
     for word in range(number):
-        assert isinstance(study.turn(None, f"{word}"), Claim)
+        assert isinstance(study.turn(None, f"{word}"), Assignment)
     return seen(study)
 
 
@@ -94,7 +94,7 @@ def test_many_trials_do_not_fill_the_screen(study: pb.DurableStudy) -> None:
 @pytest.mark.usefixtures("hurried")
 def test_live_draws_a_panel_and_leaves_the_terminal_as_it_was(study: pb.DurableStudy) -> None:
     stream = io.StringIO()
-    with Live(study, stream, (80, 24)) as shown:
+    with LiveDisplay(study, stream, (80, 24)) as shown:
         told(study, 0.5)
         shown.tick()
         shown.say("A message [red]for people\x1b[2J")
@@ -110,7 +110,7 @@ def test_live_draws_a_panel_and_leaves_the_terminal_as_it_was(study: pb.DurableS
 def test_live_leaves_the_terminal_as_it_was_when_something_breaks(study: pb.DurableStudy) -> None:
     stream = io.StringIO()
     before = sys.stdout, sys.stderr
-    with pytest.raises(KeyboardInterrupt), Live(study, stream, (80, 24)) as shown:
+    with pytest.raises(KeyboardInterrupt), LiveDisplay(study, stream, (80, 24)) as shown:
         shown.tick()
         raise KeyboardInterrupt
     assert stream.getvalue().rfind("\x1b[?25h") > stream.getvalue().rfind("\x1b[?25l") >= 0
@@ -119,7 +119,7 @@ def test_live_leaves_the_terminal_as_it_was_when_something_breaks(study: pb.Dura
 
 def test_live_is_calm(study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     drawings = []
-    with Live(study, io.StringIO(), (80, 24)) as shown:
+    with LiveDisplay(study, io.StringIO(), (80, 24)) as shown:
         monkeypatch.setattr(shown, "_draw", lambda: drawings.append(1))
         for _ in range(1000):
             shown.tick()

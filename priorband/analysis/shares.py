@@ -13,7 +13,7 @@ from priorband.analysis.curves import Array, held
 from priorband.analysis.summary import Band, band
 from priorband.errors import DataError
 from priorband.history import History
-from priorband.samplers.ensemble import Shares
+from priorband.samplers.ensemble_policy import Shares
 from priorband.study import Study
 
 PARTS = ("uniform", "prior", "incumbent")

@@ -30,7 +30,7 @@ _ONNX = ("onnxruntime", "'priorband[surrogates]'")
 
 @final
 @frozen
-class Entry:
+class CatalogueEntry:
     """A benchmark that can be made, or what is missing to make it."""
 
     name: str
@@ -92,12 +92,12 @@ def require(name: str, data: Folder) -> None:
         raise DataError(f"The benchmark {name} needs {missing}.")
 
 
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, CatalogueEntry]:
     """Every benchmark with a name, in the order they are shown."""
     return {entry.name: entry for entry in _entries()}
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> CatalogueEntry:
     """A benchmark of the catalogue, or a table of the user's own: `table:runs.csv`."""
     known = catalogue()
     if name in known:
@@ -108,7 +108,7 @@ def entry(name: str) -> Entry:
         made, what = _TABLES[kind]
         named = (*columns, *_COLUMNS[len(columns) :])
         own, title = Path(path), f"{Path(path).name} ({what})"
-        return Entry(name, title, "own", lambda folder: made(own, *named), table=own)
+        return CatalogueEntry(name, title, "own", lambda folder: made(own, *named), table=own)
     raise SpaceError(
         f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
         f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"
@@ -123,22 +123,22 @@ _TABLES: dict[str, tuple[Callable[..., Benchmark], str]] = {
 }
 
 
-def _entries() -> Iterator[Entry]:
+def _entries() -> Iterator[CatalogueEntry]:
     for dimensions, correlation in product((3, 6), CORRELATIONS):
         make: Make = partial(_hartmann, dimensions, correlation)
         title = f"MFH{dimensions} ({correlation} correlation)"
-        yield Entry(f"hartmann{dimensions}-{correlation}", title, "Hartmann", make)
+        yield CatalogueEntry(f"hartmann{dimensions}-{correlation}", title, "Hartmann", make)
     yield from map(_lcbench, (*PAPER_TASKS, *(task for task in TASKS if task not in PAPER_TASKS)))
     yield from (_pd1(name, task) for name, task in pd1_tasks.TASKS.items())
     yield from (_pd1_stand_in(name, task) for name, task in pd1_tasks.TASKS.items())
     yield from map(_jahs, jahs.DATASETS)
     make, files = JAHSPrototype, (jahs_prototype.MODEL,)
     title = "mixed-cifar10 (early prototype, not JAHS-Bench-201)"
-    yield Entry("mixed-cifar10", title, "prototype", make, files, *_ONNX)
+    yield CatalogueEntry("mixed-cifar10", title, "prototype", make, files, *_ONNX)
     for name in taskset.TASKS:
         files = (taskset.FILE.format(name),)
         make = partial(TaskSet, name)
-        yield Entry(f"taskset-{name}", f"TaskSet {name}", "TaskSet", make, files)
+        yield CatalogueEntry(f"taskset-{name}", f"TaskSet {name}", "TaskSet", make, files)
 
 
 def _hartmann(dimensions: int, correlation: str, folder: Folder) -> Benchmark:
@@ -146,30 +146,30 @@ def _hartmann(dimensions: int, correlation: str, folder: Folder) -> Benchmark:
     return Hartmann(dimensions, correlation)
 
 
-def _lcbench(task: str) -> Entry:
+def _lcbench(task: str) -> CatalogueEntry:
     title, make = f"LC-{task}", partial(LCBench, task)
     named = title if task in PAPER_TASKS else None
-    return Entry(f"lcbench-{task}", title, "LCBench", make, (MODEL, CODES), *_ONNX, named)
+    return CatalogueEntry(f"lcbench-{task}", title, "LCBench", make, (MODEL, CODES), *_ONNX, named)
 
 
-def _pd1(name: str, task: pd1_tasks.Task) -> Entry:
+def _pd1(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:
     files = (pd1.SURROGATE.format(task.surrogate),)
     make = partial(PD1, name)
-    return Entry(f"pd1-{name}", task.paper, "PD1", make, files, published=task.paper)
+    return CatalogueEntry(f"pd1-{name}", task.paper, "PD1", make, files, published=task.paper)
 
 
-def _pd1_stand_in(name: str, task: pd1_tasks.Task) -> Entry:
+def _pd1_stand_in(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:
     files, title = (pd1.STAND_IN.format(task.stand_in),), f"{task.paper} (stand-in)"
     make = partial(PD1StandIn, name)
-    return Entry(
+    return CatalogueEntry(
         f"pd1-{name}-standin", title, "PD1 stand-in", make, files, *_ONNX, task.paper, True
     )
 
 
-def _jahs(dataset: str) -> Entry:
+def _jahs(dataset: str) -> CatalogueEntry:
     title = jahs.DATASETS[dataset]
     where = f"assembled_surrogates/{dataset}/{jahs.METRIC}"
-    return Entry(
+    return CatalogueEntry(
         f"jahs-{dataset}",
         title,
         "JAHS",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.benchmarks.base import Array, Configs, InBatches
-from priorband.benchmarks.table import Given, Table, check_within, read_table
+from priorband.benchmarks.table import Given, RunTable, check_within, read_table
 from priorband.errors import DataError, SpaceError
 from priorband.numeric import whole
 from priorband.streams import generator
@@ -136,25 +136,25 @@ class _Runs(NamedTuple):
         return _Runs(self.rows[wanted], self.targets[wanted], self.owners[wanted])
 
 
-def _position(table: Table, fidelity: float) -> float:
+def _position(table: RunTable, fidelity: float) -> float:
     """A fidelity on a log scale: curves change most where they begin."""
     low, high = np.log(table.fidelity.low), np.log(table.fidelity.high)
     return float((np.log(fidelity) - low) / (high - low or 1.0))
 
 
-def _runs(table: Table, owners: NDArray[np.intp], steps: Array, targets: Array) -> _Runs:
+def _runs(table: RunTable, owners: NDArray[np.intp], steps: Array, targets: Array) -> _Runs:
     distinct, which = np.unique(steps, return_inverse=True)
     positions = np.array([_position(table, step) for step in distinct.tolist()])
     return _Runs(np.column_stack((table.points[owners], positions[which])), targets, owners)
 
 
-def _with_losses(table: Table) -> _Runs:
+def _with_losses(table: RunTable) -> _Runs:
     """The runs that did not fail, and their losses."""
     fine = ~np.isnan(table.losses)
     return _runs(table, table.owners[fine], table.fidelities[fine], table.losses[fine])
 
 
-def _with_failures(table: Table) -> _Runs:
+def _with_failures(table: RunTable) -> _Runs:
     """All runs, 1 for those that failed. After a last one that did, all further would have."""
     failed = np.isnan(table.losses)
     ends = np.flatnonzero(np.diff(table.owners, append=len(table.configs)))

@@ -19,7 +19,7 @@ FEATURES = ("lr_decay_factor", "lr_initial", "lr_power", "opt_momentum", "epoch"
 
 @final
 @frozen
-class Task:
+class PD1Task:
     """One training: a network on its data.
 
     `paper` is its name in the paper's tables, `surrogate` and `stand_in` are how files of the
@@ -48,7 +48,7 @@ class Task:
 
 
 TASKS = {
-    "cifar100": Task(
+    "cifar100": PD1Task(
         paper="PD1-Cifar100",
         surrogate="cifar100-wide_resnet-2048",
         stand_in="cifar100_wideresnet_2048",
@@ -56,7 +56,7 @@ TASKS = {
         epochs=(45, 199),
         rungs=(66, 199),
     ),
-    "imagenet": Task(
+    "imagenet": PD1Task(
         paper="PD1-ImageNet",
         surrogate="imagenet-resnet-512",
         stand_in="imagenet_resnet_512",
@@ -64,7 +64,7 @@ TASKS = {
         epochs=(3, 99),
         rungs=(3, 11, 33, 99),
     ),
-    "lm1b": Task(
+    "lm1b": PD1Task(
         paper="PD1-LM1B",
         surrogate="lm1b-transformer-2048",
         stand_in="lm1b_transformer_2048",
@@ -72,7 +72,7 @@ TASKS = {
         epochs=(1, 74),
         rungs=(2, 8, 24, 74),
     ),
-    "wmt": Task(
+    "wmt": PD1Task(
         paper="PD1-WMT",
         surrogate="translate_wmt-xformer_translate-64",
         stand_in="translatewmt_xformer_64",
@@ -87,7 +87,7 @@ TASKS = {
 """By the names that our commands take."""
 
 
-def pd1_task(name: str) -> Task:
+def pd1_task(name: str) -> PD1Task:
     """The task of that name."""
     if name not in TASKS:
         raise SpaceError(f"Unknown PD1 task {name!r}. {suggestion(name, TASKS)}")

@@ -32,7 +32,7 @@ _WIDEST_INTEGER = 2**52
 
 @final
 @frozen
-class Table:
+class RunTable:
     """Past runs, by configuration and then by fidelity.
 
     Configurations are in the order in which the file first has them, `points` are their encoded
@@ -49,7 +49,7 @@ class Table:
     losses: Array
 
 
-def read_table(path: str | Path, fidelity: str, loss: str, space: Given = None) -> Table:
+def read_table(path: str | Path, fidelity: str, loss: str, space: Given = None) -> RunTable:
     """The runs of a CSV file: columns of parameters, one of fidelities and one of losses.
 
     A configuration is what the parameters' columns say. Losses that are empty, nan or infinite are
@@ -68,7 +68,7 @@ def read_table(path: str | Path, fidelity: str, loss: str, space: Given = None) 
     configs, points, owners = _configurations(sheet, known)
     order = np.lexsort((steps, owners))
     _check_distinct(sheet, order, owners, steps)
-    return Table(
+    return RunTable(
         *(sheet.name, known, _range(fidelity, steps), configs, points),
         *(owners[order], steps[order], np.where(np.isfinite(losses), losses, nan)[order]),
     )

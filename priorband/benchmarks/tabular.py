@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.benchmarks.base import Array, Configs, InBatches
-from priorband.benchmarks.table import ROUNDING, Given, Table, check_within, read_table
+from priorband.benchmarks.table import ROUNDING, Given, RunTable, check_within, read_table
 from priorband.errors import DataError
 from priorband.space.config import Config
 
@@ -116,7 +116,7 @@ class Tabular(InBatches):
                 )
 
 
-def best(table: Table) -> tuple[Config, float] | None:
+def best(table: RunTable) -> tuple[Config, float] | None:
     """The configuration with the lowest loss at the highest fidelity, the first of equals."""
     full = np.flatnonzero((table.fidelities == table.fidelity.high) & ~np.isnan(table.losses))
     if not len(full):

@@ -9,6 +9,6 @@ def main(words: Sequence[str] | None = None) -> int:
     The rest is loaded here: each trial's process imports the script that began all, and needs none
     of it.
     """
-    from priorband.cli.entry import main as begin
+    from priorband.cli.entry_point import main as begin
 
     return begin(words)

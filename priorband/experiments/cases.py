@@ -73,7 +73,7 @@ _KINDS: dict[str, Any] = {
 
 @final
 @frozen
-class Grid:
+class CaseGrid:
     """Methods times benchmarks times priors times seeds."""
 
     rules: str

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
 from priorband.errors import DataError, FormatError
 from priorband.experiments.store import put
@@ -17,7 +17,7 @@ PUBLISHED = "priors.json"
 Found = dict[str, dict[str, dict[str, Any]]]
 
 
-def paper_centres(entries: Iterable[Entry], data: Path | None, results: Path) -> Found:
+def paper_centres(entries: Iterable[CatalogueEntry], data: Path | None, results: Path) -> Found:
     """Centres as the paper's text defines them; those not in the results' folder yet are made."""
     path = results / FILE
     known = _read(path)
@@ -44,7 +44,7 @@ def _read(path: Path) -> Found:
     return found
 
 
-def published_centres(rules: str, entries: Iterable[Entry], paper: Path | None) -> Found:
+def published_centres(rules: str, entries: Iterable[CatalogueEntry], paper: Path | None) -> Found:
     """The centres that the published experiments used, by their authors' own file."""
     wanted = list(entries)
     if paper is None or not (paper / PUBLISHED).is_file():

@@ -5,7 +5,7 @@ from typing import final
 
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, suggestion
-from priorband.experiments.cases import Case, Grid
+from priorband.experiments.cases import Case, CaseGrid
 from priorband.values import frozen, replaced
 
 SINGLE = ("random", "hyperband", "priorband")
@@ -38,28 +38,28 @@ class Preset:
     """Grids, given the paper's benchmarks that are here; and what they are for."""
 
     what: str
-    grids: Callable[[Sequence[str]], list[Grid]]
+    grids: Callable[[Sequence[str]], list[CaseGrid]]
 
 
-def _both(benchmarks: Sequence[str], methods: Sequence[str], grid: Grid) -> list[Grid]:
+def _both(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
     """A grid under the published rules and under the paper's text."""
     made = replaced(grid, benchmarks=benchmarks, methods=methods)
     return [replaced(made, rules=rules) for rules in ("published", "paper")]
 
 
-def _three(benchmarks: Sequence[str], methods: Sequence[str], grid: Grid) -> list[Grid]:
+def _three(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
     """The same, and PriorBand by the text around the authors' configurations."""
     between = replaced(grid, rules="authors", benchmarks=benchmarks, methods=("priorband",))
     return [*_both(benchmarks, methods, grid), between]
 
 
-def _shown(seeds: int, budget: float) -> Grid:
+def _shown(seeds: int, budget: float) -> CaseGrid:
     """PriorBand where its chances are drawn."""
-    return Grid("paper", ILLUSTRATIONS, QUALITIES, ("priorband",), range(seeds), 1, budget)
+    return CaseGrid("paper", ILLUSTRATIONS, QUALITIES, ("priorband",), range(seeds), 1, budget)
 
 
-def _grid(seeds: int, workers: int, budget: float) -> Grid:
-    return Grid("paper", (), QUALITIES, (), range(seeds), workers, budget)
+def _grid(seeds: int, workers: int, budget: float) -> CaseGrid:
+    return CaseGrid("paper", (), QUALITIES, (), range(seeds), workers, budget)
 
 
 PRESETS = {
@@ -86,7 +86,7 @@ PRESETS = {
 }
 
 
-def preset(name: str, here: Sequence[str]) -> list[Grid]:
+def preset(name: str, here: Sequence[str]) -> list[CaseGrid]:
     """The grids of a preset on those of the paper's benchmarks that are here.
 
     Without any, they are run on the Hartmann functions, which need no data and have no published
@@ -98,7 +98,7 @@ def preset(name: str, here: Sequence[str]) -> list[Grid]:
     return [grid for grid in grids if here or grid.rules == "paper"]
 
 
-def cases(grids: Sequence[Grid]) -> list[Case]:
+def cases(grids: Sequence[CaseGrid]) -> list[Case]:
     """All runs of some grids, seed by seed, so that what is cut off is even."""
     found = [case for grid in grids for case in grid.cases()]
     return sorted(found, key=lambda case: case.seed)

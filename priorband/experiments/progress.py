@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TextIO, final
 
+from priorband.display.text import about
 from priorband.experiments.cases import Case
-from priorband.wording import about
 
 _BETWEEN_LINES = 10.0
 

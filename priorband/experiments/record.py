@@ -19,7 +19,7 @@ from priorband.space.space import Space
 from priorband.study import Study
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
-from priorband.workers.simulate import Plan, Run, carried_out
+from priorband.workers.simulation import Plan, Run, carried_out
 
 ORIGINS = ("uniform", "prior", "incumbent", "mode", "model", "grid")
 """Who invents configurations; a column holds the place in this list."""

@@ -19,10 +19,10 @@ from priorband.benchmarks.published import published_prior
 from priorband.conditions import Drawn, Trained
 from priorband.errors import DataError
 from priorband.experiments.cases import NO_PRIOR, Case
-from priorband.methods import optimizer
-from priorband.optimizer import Optimizer
+from priorband.named_methods import optimizer
+from priorband.optimizers import Optimizer
 from priorband.samplers.combine import Staged
-from priorband.samplers.ensemble import (
+from priorband.samplers.ensemble_policy import (
     Decay,
     Ensemble,
     Geometric,

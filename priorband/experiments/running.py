@@ -9,7 +9,7 @@ from typing import Protocol, final
 from priorband.benchmarks.catalogue import entry, require
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.experiments.centres import PUBLISHED, paper_centres, published_centres
-from priorband.experiments.crew import worked
+from priorband.experiments.processes import worked
 from priorband.experiments.rules import Centres
 from priorband.experiments.store import Store
 from priorband.values import frozen

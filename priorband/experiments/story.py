@@ -23,9 +23,9 @@ from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import QUALITIES, benchmark_prior
 from priorband.errors import MethodError
 from priorband.experiments.cases import BLIND
-from priorband.methods import optimizer
+from priorband.named_methods import optimizer
 from priorband.study import Study
-from priorband.workers.simulate import simulate
+from priorband.workers.simulation import simulate
 
 METHODS = ("random", "hyperband", "hyperband+prior", "priorband")
 BUDGETS = (5, 12, 20)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import final
 
 from priorband.errors import FormatError
-from priorband.storage.links import inner_folder, refuse_link, sync_folder
+from priorband.storage.safe_files import inner_folder, refuse_link, sync_folder
 
 _COPY = re.compile(r"(\d+)\.(step|from)-(\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 _FICLONE = 0x40049409  # Linux: share a file's blocks until one of the two is written

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from priorband.errors import DamagedError, FormatError, StorageError
 from priorband.storage import sql
-from priorband.storage.address import brief, connect, driver, shown, split
-from priorband.storage.head import salvage_hint
+from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     FORMAT,
     Beat,
@@ -27,7 +26,8 @@ from priorband.storage.journal import (
     Transaction,
     refuse_version,
 )
-from priorband.storage.turns import FIRST, GROWTH, LONGEST
+from priorband.storage.postgres_url import brief, connect, driver, shown, split
+from priorband.storage.write_lock import FIRST, GROWTH, LONGEST
 
 if TYPE_CHECKING:
     import psycopg

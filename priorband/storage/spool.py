@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.errors import FormatError
-from priorband.storage.links import sync_folder
-from priorband.storage.records import body
+from priorband.storage.json_text import body
+from priorband.storage.safe_files import sync_folder
 
 VARIABLE = "PRIORBAND_SPOOL"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from priorband.errors import DamagedError
-from priorband.storage.head import salvage_hint
+from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import Owner
 from priorband.storage.journal import Beat, Lease, Row, Transaction
 

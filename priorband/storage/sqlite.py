@@ -19,15 +19,15 @@ from urllib.parse import quote
 
 from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
-from priorband.storage.head import NAME as HEAD_NAME
-from priorband.storage.head import Head, salvage_hint
+from priorband.storage.filesystems import kind
+from priorband.storage.high_water import NAME as HEAD_NAME
+from priorband.storage.high_water import HighWater, salvage_hint
 from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
-from priorband.storage.links import refuse_link, sync_folder
-from priorband.storage.mounts import kind
+from priorband.storage.safe_files import refuse_link, sync_folder
 from priorband.storage.sqlite_errors import translated
 from priorband.storage.sqlite_file import NAME, checked, initialise, same_version, set_mode, set_up
-from priorband.storage.syncing import Syncing
-from priorband.storage.turns import Turns
+from priorband.storage.wal_sync import WalSync
+from priorband.storage.write_lock import WriteLock
 
 _CARE = {"NORMAL": "NORMAL", "LATER": "NORMAL"}  # what SQLite is to sync, by use
 PATIENCE = 10.0  # seconds that SQLite itself waits for a lock
@@ -50,10 +50,10 @@ class SqliteJournal:
         self.read_only = read_only
         self._mutex = threading.RLock()
         self._beating = threading.Lock()
-        self._head = Head(folder)
+        self._head = HighWater(folder)
         self._connections: dict[str, sqlite3.Connection] = {}
-        self._turns = Turns(folder)
-        self._syncing = Syncing(folder)
+        self._turns = WriteLock(folder)
+        self._syncing = WalSync(folder)
         self._commits = 0
         self._pid = os.getpid()
 
@@ -63,7 +63,7 @@ class SqliteJournal:
             refuse_link(self.folder / NAME)
             path = self.folder / NAME
             if not path.exists() or path.stat().st_size <= 1:  # SQLite would delete its log
-                if (self.folder / HEAD_NAME).exists() and Head(self.folder).read()[0]:
+                if (self.folder / HEAD_NAME).exists() and HighWater(self.folder).read()[0]:
                     raise DamagedError(f"{path} is missing or empty. {salvage_hint(self.where)}")
                 return False
             with self._mutex:
@@ -273,9 +273,9 @@ class SqliteJournal:
         if self._pid != os.getpid():
             self._pid = os.getpid()
             _inherited.append((self._connections, self._head, self._turns, self._syncing))
-            self._syncing = Syncing(self.folder)
-            self._connections, self._head = {}, Head(self.folder)
-            self._turns = Turns(self.folder)
+            self._syncing = WalSync(self.folder)
+            self._connections, self._head = {}, HighWater(self.folder)
+            self._turns = WriteLock(self.folder)
 
 
 _inherited: list[Any] = []  # a parent's connections: closing them here would break its locks

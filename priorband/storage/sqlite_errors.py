@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from priorband.errors import DamagedError, PriorbandError, StorageError
-from priorband.storage.head import salvage_hint
+from priorband.storage.high_water import salvage_hint
 from priorband.storage.sqlite_file import NAME
 
 _TRANSIENT = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from priorband.errors import DamagedError, FormatError, StorageError
 from priorband.storage import sql
-from priorband.storage.head import salvage_hint
+from priorband.storage.filesystems import kind
+from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import FORMAT, refuse_version
-from priorband.storage.mounts import kind
-from priorband.storage.records import LONGEST
+from priorband.storage.json_text import LONGEST
 
 NAME = "study.db"
 OURS = 0x50424E44  # "PBND", SQLite's application id

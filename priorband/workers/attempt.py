@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, final
 
+from priorband.arguments import given_loss, plain_metric
 from priorband.errors import LossError
-from priorband.given import given_loss, plain_metric
 from priorband.numeric import real, whole
 from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints, stamp
@@ -29,7 +29,7 @@ class Diverged(BaseException):
 
 @final
 @frozen
-class Task:
+class TrialTask:
     """All that a process needs to know to evaluate a trial."""
 
     trial: int
@@ -46,7 +46,7 @@ class Task:
     maximize: bool = False
 
 
-class Ranks(Protocol):
+class RankMeeting(Protocol):
     """The processes that make an attempt together."""
 
     rank: int
@@ -57,7 +57,7 @@ class Ranks(Protocol):
 
 
 @final
-class Alone:
+class SingleRank:
     """The one process that makes an attempt."""
 
     rank = 0
@@ -81,10 +81,10 @@ class Attempt:
 
     def __init__(
         self,
-        task: Task,
+        task: TrialTask,
         send: Callable[[dict[str, Any]], None] = lambda message: None,
         stopping: Callable[[], str] = lambda: "",
-        ranks: Ranks | None = None,
+        ranks: RankMeeting | None = None,
     ) -> None:
         self.id = task.trial
         self.attempt = task.attempt
@@ -94,7 +94,7 @@ class Attempt:
         self.resume_from = task.resume_from
         self.seed = task.seed
         self.task = task
-        self._ranks = ranks or Alone()
+        self._ranks = ranks or SingleRank()
         self.rank, self.world_size = self._ranks.rank, self._ranks.world_size
         self.diverged = ""
         """What was wrong with a loss that was reported: in a group, an end that is yet to come."""

@@ -13,12 +13,12 @@ from typing import Any, final
 from priorband.errors import PriorbandError
 from priorband.storage.identity import die_with_parent
 from priorband.values import frozen
-from priorband.workers.child import Objective, unpicklable
 from priorband.workers.devices import apply
-from priorband.workers.evaluation import Options
-from priorband.workers.joining import join
-from priorband.workers.loop import Ending, Worker
-from priorband.workers.stopping import Stopping
+from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.stop_signals import StopSignals
+from priorband.workers.trial_process import Objective, unpicklable
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker, WorkerEnd
 
 LOOK = 0.25  # seconds between looks
 RESTARTS = 5  # of one worker that dies, before it is given up
@@ -28,24 +28,24 @@ RISEN = 300.0  # seconds after which a worker's deaths are forgotten
 
 @final
 @frozen
-class Job:
+class WorkerJob:
     """What a worker process is told to do."""
 
     opening: Mapping[str, Any]
     """What `open_study` is called with."""
     objective: Objective
-    options: Options
+    options: WorkerOptions
     mask: Mapping[str, str]
 
 
 @final
-class Member:
+class WorkerProcess:
     """A worker process, as the pool sees it."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: WorkerJob) -> None:
         self.job = job
         self.deaths: list[float] = []
-        self.ending: Ending | None = None
+        self.ending: WorkerEnd | None = None
         self.begun = False
         self.asked = 0
         """How often it was asked to stop."""
@@ -78,7 +78,7 @@ class Member:
                 elif "hello" in message:
                     self.begun = True
                 else:
-                    self.ending = Ending(message["how"], message["reason"])
+                    self.ending = WorkerEnd(message["how"], message["reason"])
 
     @property
     def over(self) -> bool:
@@ -102,14 +102,16 @@ class Member:
                 os.kill(self.process.pid, number)
 
 
-def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], None]) -> list[Ending]:
+def run_pool(
+    jobs: list[WorkerJob], say: Callable[[str], None], tick: Callable[[], None]
+) -> list[WorkerEnd]:
     """Start workers, start those again that die, and wait until all have ended."""
-    members: list[Member] = []
-    stopping = Stopping(lambda why, times: _pass_on(members, why, times, say))
+    members: list[WorkerProcess] = []
+    stopping = StopSignals(lambda why, times: _pass_on(members, why, times, say))
     with stopping:
         try:
             for job in jobs:  # one by one: those that have started are ended if another fails to
-                members.append(Member(job))
+                members.append(WorkerProcess(job))
             while any(not member.over or member.ending is None for member in members):
                 waited = [
                     x for m in members if m.ending is None for x in (m.pipe, m.process.sentinel)
@@ -133,13 +135,13 @@ def run_pool(jobs: list[Job], say: Callable[[str], None], tick: Callable[[], Non
     return [_ending(member, stopping.why) for member in members]
 
 
-def _ending(member: Member, why: str) -> Ending:
+def _ending(member: WorkerProcess, why: str) -> WorkerEnd:
     """How a worker ended; one that was asked to stop, by what we were asked."""
-    ending = member.ending or Ending("stopped", "it died")
-    return Ending("stopped", why) if why and ending.how == "stopped" else ending
+    ending = member.ending or WorkerEnd("stopped", "it died")
+    return WorkerEnd("stopped", why) if why and ending.how == "stopped" else ending
 
 
-def _attend(member: Member, say: Callable[[str], None], stopping: bool) -> None:
+def _attend(member: WorkerProcess, say: Callable[[str], None], stopping: bool) -> None:
     over = member.over  # before listening: its last word comes before its end
     member.listen(say)
     if not over or member.ending is not None:
@@ -148,10 +150,10 @@ def _attend(member: Member, say: Callable[[str], None], stopping: bool) -> None:
     member.deaths = [then for then in member.deaths if now - then < RISEN] + [now]
     member.close()
     if not member.begun and code is not None and code > 0:
-        member.ending = Ending("storage", "A worker could not start; what it said stands above.")
+        member.ending = WorkerEnd("storage", "A worker could not start; what it said stands above.")
         return
     if stopping or len(member.deaths) > RESTARTS:
-        member.ending = Ending("stopped" if stopping else "storage", f"it died ({code})")
+        member.ending = WorkerEnd("stopped" if stopping else "storage", f"it died ({code})")
         say(f"A worker died ({_cause(code)}).")
         return
     say(f"A worker died ({_cause(code)}); starting another in its place.")
@@ -165,7 +167,9 @@ def _cause(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], None]) -> None:
+def _pass_on(
+    members: list[WorkerProcess], why: str, times: int, say: Callable[[str], None]
+) -> None:
     if times == 1:
         grace = max((member.job.options.grace for member in members), default=0.0)
         say(
@@ -176,7 +180,7 @@ def _pass_on(members: list[Member], why: str, times: int, say: Callable[[str], N
         member.ask_to_stop(times)
 
 
-def _end(members: list[Member], asked: bool) -> None:
+def _end(members: list[WorkerProcess], asked: bool) -> None:
     """Give workers a moment to hand their trials back, then end them."""
     deadline = time.monotonic() + 10.0
     for member in () if asked else members:
@@ -186,7 +190,7 @@ def _end(members: list[Member], asked: bool) -> None:
         member.signal(signal.SIGKILL)
 
 
-def _main(pipe: Connection, job: Job, parent: int) -> None:
+def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
     """A worker process."""
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C is heard by the one that started us, which passes it on
@@ -202,10 +206,10 @@ def _main(pipe: Connection, job: Job, parent: int) -> None:
 
     send({"hello": os.getpid()})
     try:
-        with join(job.opening, say) as study:
+        with open_with_retry(job.opening, say) as study:
             worker = Worker(study, job.objective, job.options, say, announce=False)
             worker.stopping.echo = ECHO
             ending = worker.run()
     except PriorbandError as error:
-        ending = Ending("storage", str(error))
+        ending = WorkerEnd("storage", str(error))
     send({"how": ending.how, "reason": ending.reason})

@@ -19,7 +19,7 @@ from priorband.analysis.curves import (
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.errors import DataError
 from priorband.study import Study
-from priorband.workers.simulate import simulate
+from priorband.workers.simulation import simulate
 
 A = incumbent_curve([0.3, 0.3, 1.0], [0.50, 0.45, 0.30], [0.40, 0.42, 0.30])
 B = incumbent_curve([1.0, 1.0], [0.40, 0.35], [0.40, 0.35])

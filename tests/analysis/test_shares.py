@@ -13,7 +13,7 @@ from priorband.fidelity import Fidelity
 from priorband.space.parameters import Float
 from priorband.space.space import Space
 from priorband.study import Study
-from priorband.workers.simulate import simulate
+from priorband.workers.simulation import simulate
 
 BENCH = Hartmann(3)
 

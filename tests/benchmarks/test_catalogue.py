@@ -9,7 +9,7 @@ import pytest
 from shared import data_folder, paper_folder
 
 from priorband.benchmarks import catalogue as module
-from priorband.benchmarks.catalogue import Entry, catalogue, entry
+from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry
 from priorband.benchmarks.jahs import JAHS_FOLDER
 from priorband.errors import DataError, SpaceError
 from priorband.experiments.report.fidelities import PUBLISHED_CLASS
@@ -122,7 +122,7 @@ def test_all_tasks_of_lcbench_train_a_random_configuration_in_full() -> None:
             check_trains(one, data_folder())
 
 
-def check_trains(one: Entry, folder: Path | None) -> None:
+def check_trains(one: CatalogueEntry, folder: Path | None) -> None:
     missing = one.missing(folder)
     if missing:
         pytest.skip(f"{one.name} needs {missing}")

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from priorband import Categorical, Constant, Float, Integer, Ordinal, Space
-from priorband.benchmarks.table import Given, Table, read_table
+from priorband.benchmarks.table import Given, RunTable, read_table
 from priorband.errors import DataError
 from priorband.space.base import Parameter
 
 Write = Callable[[str], Path]
 
 
-def read(path: Path, fidelity: str = "epoch", loss: str = "loss", space: Given = None) -> Table:
+def read(path: Path, fidelity: str = "epoch", loss: str = "loss", space: Given = None) -> RunTable:
     return read_table(path, fidelity, loss, space)
 
 

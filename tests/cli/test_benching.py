@@ -14,7 +14,7 @@ from commands import environment, no_control_codes, priorband, until
 from shared import data_folder
 
 from priorband.cli import main
-from priorband.cli.bench import here
+from priorband.cli.bench_commands import here
 from priorband.experiments.cases import Case
 from priorband.experiments.progress import Progress
 from priorband.experiments.running import Places
@@ -77,11 +77,11 @@ def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
 
 
 def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    from priorband.benchmarks.catalogue import Entry
+    from priorband.benchmarks.catalogue import CatalogueEntry
 
     lacking = {"pd1-wmt", "jahs-cifar10"}
     monkeypatch.setattr(
-        Entry, "missing", lambda self, data: self.name if self.name in lacking else ""
+        CatalogueEntry, "missing", lambda self, data: self.name if self.name in lacking else ""
     )
     names = {one.published: one.name for one in here(Places(Path()))}
     assert names["PD1-WMT"] == "pd1-wmt-standin" and names["PD1-LM1B"] == "pd1-lm1b"

@@ -12,9 +12,9 @@ import pytest
 from commands import no_control_codes, priorband
 
 import priorband as pb
-from priorband.attempts import Claim, Report
-from priorband.cli.entry import main
-from priorband.cli.exporting import as_csv, rows, write
+from priorband.cli.export_command import as_csv, rows, write
+from priorband.cli.entry_point import main
+from priorband.durable.messages import Assignment, Report
 
 EVIL = "\x1b[2J[red]\u202e"
 SPACE = pb.Space(
@@ -31,7 +31,7 @@ METHODS = 37
 def work(study: pb.DurableStudy, number: int) -> None:
     for word in range(number):
         claim = study.turn(None, f"{word}")
-        assert isinstance(claim, Claim)
+        assert isinstance(claim, Assignment)
         trial, details = claim.trial, {"cost": 0.5, "metrics": {"=m": "@evil", "-n": -2.5}}
         if trial.id % 5 == 4:
             report = Report(trial.id, 1, None, "raised", f"ValueError: {EVIL}\nline two")
@@ -50,11 +50,11 @@ def where(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         work(study, 12)
         study.add({"x": 0.5, "[bold]y[/bold]": "=1+1", "depth": 10}, 3.0)
         given_back = study.turn(None, "again")
-        assert isinstance(given_back, Claim)
+        assert isinstance(given_back, Assignment)
         study.turn(Report(given_back.trial.id, 1, None, "preempted", "SIGTERM"), "")
         claim = study.turn(None, "a")
-        assert isinstance(claim, Claim) and claim.attempt == 2
-        assert isinstance(study.turn(None, "b"), Claim)
+        assert isinstance(claim, Assignment) and claim.attempt == 2
+        assert isinstance(study.turn(None, "b"), Assignment)
         yield str(place)
 
 

@@ -7,8 +7,8 @@ import pytest
 from commands import no_control_codes, priorband
 
 import priorband as pb
-from priorband.attempts import Claim, Report
-from priorband.cli.entry import main
+from priorband.cli.entry_point import main
+from priorband.durable.messages import Assignment, Report
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -21,7 +21,7 @@ def where(tmp_path: Path) -> str:
         study.limit(9)
         for word, kind in enumerate((None, "raised", "timeout", "raised")):
             claim = study.turn(None, f"{word}")
-            assert isinstance(claim, Claim)
+            assert isinstance(claim, Assignment)
             about = (None, kind, "why") if kind else (0.5,)
             study.turn(Report(claim.trial.id, 1, *about), "")
     return str(tmp_path / "s")

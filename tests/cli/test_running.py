@@ -149,7 +149,7 @@ SPACES = {
 
 
 def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
-    from priorband.cli.naming import space_in, space_named
+    from priorband.cli.load_objects import space_in, space_named
 
     for name, text in SPACES.items():
         (tmp_path / f"{name}.json").write_text(text)

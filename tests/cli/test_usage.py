@@ -9,7 +9,7 @@ import pytest
 from commands import environment, priorband
 
 import priorband as pb
-from priorband.cli.entry import main
+from priorband.cli.entry_point import main
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
 
@@ -57,11 +57,11 @@ def test_the_version_is_that_of_the_library(capsys: Any) -> None:
 
 
 def test_the_version_costs_no_more_than_the_library() -> None:
-    for module, heavy in (("cli", {"argparse"}), ("cli.entry", {"rich", "scipy", "psycopg"})):
+    for module, heavy in (("cli", {"argparse"}), ("cli.entry_point", {"rich", "scipy", "psycopg"})):
         script = f"import sys, priorband.{module}; print(*sys.modules)"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
         loaded = {*done.stdout.split()}
-        assert "priorband.cli" in loaded and not loaded & {*heavy, "priorband.inspection"}
+        assert "priorband.cli" in loaded and not loaded & {*heavy, "priorband.repair.check"}
 
 
 def test_every_command_has_help(capsys: Any) -> None:
@@ -113,13 +113,13 @@ def test_a_traceback_is_shown_to_those_who_ask(
 def test_what_was_not_foreseen_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    from priorband.cli import looking
+    from priorband.cli import status_commands
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops\x1b[2J")
 
     monkeypatch.delenv("PRIORBAND_DEBUG", raising=False)
-    monkeypatch.setattr(looking, "viewed", broken)
+    monkeypatch.setattr(status_commands, "viewed", broken)
     assert main(["status", str(tmp_path)]) == 1
     err = capsys.readouterr().err
     assert "ZeroDivisionError: oops\\x1b[2J. PRIORBAND_DEBUG=1 shows where." in err

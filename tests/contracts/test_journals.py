@@ -12,7 +12,7 @@ from priorband.storage.journal import Beat, Row
 
 APPEND = """
 import sys
-from priorband.opening import located
+from priorband.durable.open import located
 from priorband.storage.journal import Row
 journal, known = located(sys.argv[1]), [0]
 def take(rows):

@@ -8,8 +8,8 @@ from servers import Server, fresh_url
 
 import priorband as pb
 from contracts.journals import Journal, Open, hold, row, write
-from priorband.storage import address, turns
 from priorband.storage import postgres as postgres_module
+from priorband.storage import postgres_url, write_lock
 from priorband.storage.journal import Beat
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
@@ -102,7 +102,7 @@ def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> Non
 
 def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(), opened()
-    for module in (turns, postgres_module):
+    for module in (write_lock, postgres_module):
         monkeypatch.setattr(module, "PATIENCE", 0.05)
     with one.transaction(0) as transaction:
         with pytest.raises(pb.StorageError, match="is busy"):
@@ -125,13 +125,13 @@ def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> 
 def test_a_frozen_writer_is_cut_off_by_the_server(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = address._SETTINGS.replace("timeout=30s", "timeout=200ms", 1)
-    assert quick != address._SETTINGS
+    quick = postgres_url._SETTINGS.replace("timeout=30s", "timeout=200ms", 1)
+    assert quick != postgres_url._SETTINGS
     url = fresh_url(postgres)
     frozen, other = PostgresJournal(url), PostgresJournal(url)
     frozen.prepare()
     with monkeypatch.context() as patched:
-        patched.setattr(address, "_SETTINGS", quick)
+        patched.setattr(postgres_url, "_SETTINGS", quick)
         frozen.close()
         with pytest.raises(pb.StorageError), frozen.transaction(0) as transaction:
             transaction.append(row(1, worker="frozen"))

@@ -7,7 +7,7 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.inspection import check, salvage
+from priorband.repair.check import check, salvage
 from priorband.storage.postgres import PostgresJournal
 
 SECRET = "s3cr3t"

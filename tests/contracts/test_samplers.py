@@ -41,8 +41,7 @@ from priorband import (
     optimizer,
 )
 from priorband.samplers.base import Sampler
-from priorband.samplers.ensemble import Constant as ConstantShare
-from priorband.samplers.ensemble import Decay, Dynamic, Half, Linear, Zero
+from priorband.samplers.ensemble_policy import ConstantShare, Decay, Dynamic, Half, Linear, Zero
 from priorband.testing import check_sampler, example_states
 
 SAMPLERS: dict[str, Sampler] = {

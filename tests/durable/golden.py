@@ -16,11 +16,21 @@ from typing import Any
 from unittest import mock
 
 import priorband as pb
-from priorband import dealer, durable, opening
-from priorband.attempts import Claim, Report
-from priorband.plain import to_plain
-from priorband.problem import Problem, described
-from priorband.samplers.ensemble import Constant, Decay, Dynamic, Geometric, Half, Linear, Zero
+from priorband.durable import dispatch
+from priorband.durable import open as opening
+from priorband.durable import study as durable
+from priorband.durable.messages import Assignment, Report
+from priorband.durable.problem import Problem, described
+from priorband.durable.serialize import to_plain
+from priorband.samplers.ensemble_policy import (
+    ConstantShare,
+    Decay,
+    Dynamic,
+    Geometric,
+    Half,
+    Linear,
+    Zero,
+)
 from priorband.storage import journal
 from priorband.storage.identity import Owner
 
@@ -77,7 +87,7 @@ def fixed() -> Iterator[None]:
         mock.patch.object(journal.Transaction, "__init__", init),
         mock.patch.object(durable, "worker_name", name),
         mock.patch.object(opening, "worker_name", name),
-        mock.patch.object(dealer, "me", lambda: Owner("host", "machine", "boot/space", 7, "8")),
+        mock.patch.object(dispatch, "me", lambda: Owner("host", "machine", "boot/space", 7, "8")),
         mock.patch.object(os, "urandom", lambda n: bytes(next(byte) % 256 for _ in range(n))),
     ):
         yield
@@ -94,9 +104,9 @@ def _tell(study: pb.DurableStudy, trials: int) -> None:
             study.tell(trial, trial.config["x"] / trial.fidelity, cost=0.5, accuracy=[0.5, None])
 
 
-def _claim(study: pb.DurableStudy, word: str) -> Claim:
+def _claim(study: pb.DurableStudy, word: str) -> Assignment:
     claim = study.turn(None, word)
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, Assignment)
     return claim
 
 
@@ -121,9 +131,9 @@ def write_mixed(where: str | Path, folder: Path) -> None:
         for kind in ("raised", "diverged", "memory", "timeout", "crashed", "invalid"):
             trial = _claim(study, f"{kind} 1").trial.id
             details = {"traceback": "Traceback ...\n", "where": "in train, line 3"}
-            study.turn(Report(trial, 1, None, kind, "größer\n\x1b", details), "")  # type: ignore[arg-type]  # each is one
+            study.turn(Report(trial, 1, None, kind, "größer\n\x1b", details), "")
             if trial in study.ledger.running:
-                study.turn(Report(_claim(study, f"{kind} 2").trial.id, 2, None, kind, ""), "")  # type: ignore[arg-type]  # as above
+                study.turn(Report(_claim(study, f"{kind} 2").trial.id, 2, None, kind, ""), "")
         _tell(study, 30)
         study.retry([3])
         _claim(study, "third")
@@ -171,7 +181,9 @@ def problems() -> dict[str, Any]:
     """The stored form of every method, belief, parameter and option."""
     space = pb.Space({"x": pb.Float(0, 1)})
     shares = [pb.Ensemble(uniform_share=one) for one in (Geometric(), Half(), Linear())]
-    shares += [pb.Ensemble(incumbent_share=one) for one in (Dynamic(), Constant(), Decay(), Zero())]
+    shares += [
+        pb.Ensemble(incumbent_share=one) for one in (Dynamic(), ConstantShare(), Decay(), Zero())
+    ]
     parts: list[Any] = [pb.optimizer(name) for name in pb.methods()]
     parts += [pb.Optimizer(pb.Hyperband(), pb.ensemble(share)) for share in shares]
     conditions = (

@@ -18,7 +18,7 @@ from priorband.experiments.figures.svg import compact, plain
 from priorband.experiments.figures.violins import Group, ViolinPanel, density, violins
 from priorband.experiments.report.report import report
 from priorband.experiments.running import Places
-from priorband.methods import methods
+from priorband.named_methods import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from experiments.reading import ODD, Page, check_needs_nothing
-from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write
 
 
 def odd_section() -> Section:
-    table = Table("t", ODD, [ODD], [[Cell(ODD, ODD, True)]], [ODD, "b"], [[ODD, 'a,"b"\nc']])
+    table = ReportTable("t", ODD, [ODD], [[Cell(ODD, ODD, True)]], [ODD, "b"], [[ODD, 'a,"b"\nc']])
     return Section(ODD, [ODD], [table, Figure("f", ODD, "<svg></svg>")])
 
 
@@ -41,7 +41,7 @@ def _bare(line: str) -> str:
 
 def test_numbers_for_machines_are_quoted_where_need_be() -> None:
     table = odd_section().blocks[0]
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert list(csv.reader(io.StringIO(as_csv(table)))) == [[ODD, "b"], [ODD, 'a,"b"\nc']]
 
 

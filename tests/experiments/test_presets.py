@@ -8,10 +8,10 @@ from priorband import Hartmann, Study
 from priorband.benchmarks.catalogue import catalogue
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, SpaceError
-from priorband.experiments.cases import NO_PRIOR, Grid, ignores_prior
+from priorband.experiments.cases import NO_PRIOR, CaseGrid, ignores_prior
 from priorband.experiments.presets import ABLATIONS, ILLUSTRATIONS, PRESETS, cases, preset
 from priorband.experiments.rules import published_method
-from priorband.methods import methods, optimizer
+from priorband.named_methods import methods, optimizer
 from priorband.space.prior import prior
 
 FIVE = ("lcbench-126026", "lcbench-167190", "lcbench-168330", "lcbench-168910", "lcbench-189906")
@@ -91,12 +91,12 @@ def test_an_unknown_preset_is_refused_with_a_suggestion() -> None:
 
 def test_an_unknown_prior_is_refused_with_a_suggestion() -> None:
     with pytest.raises(SpaceError, match="Unknown prior 'god'. Did you mean 'good'"):
-        Grid("paper", FIVE, ("bad", "god"), ("random",), range(2))
+        CaseGrid("paper", FIVE, ("bad", "god"), ("random",), range(2))
 
 
 def test_unknown_rules_are_refused_with_a_suggestion() -> None:
     with pytest.raises(MethodError, match="Unknown rules 'papr'. Did you mean 'paper'"):
-        Grid("papr", FIVE, QUALITIES, ("random",), range(2))
+        CaseGrid("papr", FIVE, QUALITIES, ("random",), range(2))
 
 
 @pytest.mark.parametrize(

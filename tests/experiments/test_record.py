@@ -14,12 +14,12 @@ from priorband.benchmarks.catalogue import entry
 from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
 from priorband.benchmarks.published import Unequal
 from priorband.benchmarks.tabular import Tabular
-from priorband.experiments.cases import NO_PRIOR, RULES, Case, Grid, case_from
+from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from
 from priorband.experiments.record import Record, opened, plain, record_from, run
 from priorband.experiments.rules import Centres, centre_of, published_method, setting
 from priorband.experiments.running import CODE
-from priorband.methods import optimizer
-from priorband.optimizer import Optimizer
+from priorband.named_methods import optimizer
+from priorband.optimizers import Optimizer
 from priorband.samplers.combine import Staged
 from priorband.space.densities import TruncatedNormal
 from priorband.space.prior import Independent
@@ -152,11 +152,11 @@ def test_what_is_no_case_is_refused(wrong: object) -> None:
 
 
 def test_a_grid_runs_methods_that_ignore_the_prior_once() -> None:
-    grid = Grid("paper", ("a", "b"), QUALITIES, ("random", "bo", "priorband"), range(5))
+    grid = CaseGrid("paper", ("a", "b"), QUALITIES, ("random", "bo", "priorband"), range(5))
     cases = list(grid.cases())
     assert len(cases) == 2 * 5 * (1 + 1 + 3)
     assert {case.prior for case in cases if case.method == "random"} == {NO_PRIOR}
-    published = list(Grid("published", ("a",), QUALITIES, ("bo", "bohb"), range(2)).cases())
+    published = list(CaseGrid("published", ("a",), QUALITIES, ("bo", "bohb"), range(2)).cases())
     assert [case.prior for case in published if case.method == "bo"] == 2 * list(QUALITIES)
 
 

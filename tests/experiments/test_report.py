@@ -14,9 +14,9 @@ from shared import data_folder, paper_folder
 from experiments.reading import Page, check_needs_nothing
 from priorband.benchmarks.catalogue import entry
 from priorband.errors import DataError, FormatError
-from priorband.experiments.cases import Grid
+from priorband.experiments.cases import CaseGrid
 from priorband.experiments.report import fidelities
-from priorband.experiments.report.blocks import Table
+from priorband.experiments.report.blocks import ReportTable
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import fidelity_section, rankings
 from priorband.experiments.report.report import report
@@ -43,8 +43,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = tmp_path_factory.mktemp("story")
     priors = ("good", "bad")
     grids = [
-        Grid("paper", (NAME,), priors, ("random", "hyperband", "priorband"), range(3), 1, 6.0),
-        Grid("paper", (NAME,), priors, ("asha",), range(2), 4, 1.0),
+        CaseGrid("paper", (NAME,), priors, ("random", "hyperband", "priorband"), range(3), 1, 6.0),
+        CaseGrid("paper", (NAME,), priors, ("asha",), range(2), 4, 1.0),
     ]
     places = Places(results)
     run_cases((case for grid in grids for case in grid.cases()), places, 1)
@@ -136,7 +136,7 @@ def test_what_the_runs_took_is_told_by_method(story: Path) -> None:
 
 
 def small(folder: Path, *methods: str, seeds: int = 2) -> Path:
-    grid = Grid("paper", (NAME,), ("good",), methods, range(seeds), 1, 1.0)
+    grid = CaseGrid("paper", (NAME,), ("good",), methods, range(seeds), 1, 1.0)
     run_cases(grid.cases(), Places(folder), 1)
     return folder
 
@@ -154,7 +154,7 @@ def test_results_of_several_folders_are_shown_together(tmp_path: Path) -> None:
 
 def test_a_method_alone_below_the_papers_horizons_still_has_its_table(tmp_path: Path) -> None:
     places = Places(small(tmp_path, "random", seeds=1))
-    longer = Grid("paper", (NAME,), ("good",), ("asha",), range(1), 4, 6.0)
+    longer = CaseGrid("paper", (NAME,), ("good",), ("asha",), range(1), 4, 6.0)
     run_cases(longer.cases(), places, 1)
     page = report(places, (), quiet)
     [row] = [r for r in rows(page.parent / "single-paper-1x.csv") if r["prior"] == "good"]
@@ -166,7 +166,7 @@ def test_a_method_that_ran_with_several_numbers_of_workers_has_a_table_for_each(
     tmp_path: Path,
 ) -> None:
     grids = [
-        Grid("paper", (NAME,), ("good",), ("priorband",), range(2), workers, budget)
+        CaseGrid("paper", (NAME,), ("good",), ("priorband",), range(2), workers, budget)
         for workers, budget in ((1, 3.0), (2, 1.0))
     ]
     run_cases((case for grid in grids for case in grid.cases()), Places(tmp_path), 1)
@@ -187,7 +187,9 @@ def test_a_table_of_ones_own_is_reported_whatever_its_file_is_called(tmp_path: P
     path = tmp_path / "o'<b>&\"|*,.csv"
     lines = [f"{x / 10},{epoch},{abs(x - 3) + 1 / epoch}" for x in range(11) for epoch in (1, 3, 9)]
     path.write_text("\n".join(["x,epoch,loss", *lines]) + "\n")
-    grid = Grid("paper", (f"table:{path}",), ("good",), ("random", "priorband"), range(2), 1, 1.0)
+    grid = CaseGrid(
+        "paper", (f"table:{path}",), ("good",), ("random", "priorband"), range(2), 1, 1.0
+    )
     places = Places(tmp_path / "results")
     run_cases(grid.cases(), places, 1)
     page = report(places, (), quiet)
@@ -216,7 +218,9 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Places:
     places = Places(tmp_path_factory.mktemp("first"), data, paper)
     names = ("lcbench-126026", "pd1-wmt-standin")
     methods = ("random", "hyperband", "priorband")
-    run_cases(Grid("published", names, ("good",), methods, range(2), 1, 20.0).cases(), places, 1)
+    run_cases(
+        CaseGrid("published", names, ("good",), methods, range(2), 1, 20.0).cases(), places, 1
+    )
     kept = {
         name: {
             **{"data": entry(name).digest(data), "low": 1, "repeats": 4},
@@ -321,7 +325,7 @@ def test_times_that_were_cut_off_or_too_short_to_measure_are_no_error(tmp_path: 
     section = cost_section([tmp_path, tmp_path / "none"])
     assert section is not None
     [table] = section.blocks
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["RS", "paper", "1", "2", "0.000", "–"]
     ]

@@ -15,12 +15,12 @@ import pytest
 
 from priorband import DataError, FormatError, HaltedError, StorageError
 from priorband.experiments import running
-from priorband.experiments.cases import Case, Grid
+from priorband.experiments.cases import Case, CaseGrid
 from priorband.experiments.progress import Estimate, Progress
 from priorband.experiments.running import Places, run_cases
 from priorband.experiments.store import LINES, SEALED, Store
 
-GRID = Grid(
+GRID = CaseGrid(
     "paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"), range(4), 1, 3.0
 )
 SCRIPT = """

@@ -17,7 +17,7 @@ from priorband.experiments.paper import Place, Printed
 from priorband.experiments.record import COLUMNS, Record
 from priorband.experiments.report import against
 from priorband.experiments.report.against import cell_by_cell, traces
-from priorband.experiments.report.blocks import Table
+from priorband.experiments.report.blocks import ReportTable
 from priorband.experiments.report.comparing import rank_table
 from priorband.experiments.report.pages import as_csv
 from priorband.experiments.report.results import Results, places
@@ -83,11 +83,11 @@ def cell(horizon: float, prior: str, method: str) -> Measured:
     return found
 
 
-def table(horizon: float) -> Table:
+def table(horizon: float) -> ReportTable:
     return performance("name", "caption", SCOPE, cells(horizon))
 
 
-def rows_of(table: Table) -> list[dict[str, str]]:
+def rows_of(table: ReportTable) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(as_csv(table))))
 
 
@@ -262,7 +262,7 @@ def test_the_first_table_holds_the_rules_beside_each_other() -> None:
     section = cell_by_cell(results, printed, ("random", "priorband"), (5.0, 12.0))
     assert section is not None
     [found] = section.blocks
-    assert isinstance(found, Table)
+    assert isinstance(found, ReportTable)
     texts = [[shown.text for shown in row] for row in found.rows]
     about = ["LC-126026", "12x"]
     assert texts == [
@@ -308,7 +308,7 @@ def test_traces_without_spread_are_equal_to_five_digits_or_show_the_difference(
     )
     assert section is not None
     found = section.blocks[0]
-    assert isinstance(found, Table)
+    assert isinstance(found, ReportTable)
     [row] = found.rows
     assert [shown.text for shown in row[:3]] == ["LC-126026", "RS", "any"]
     # from 3x on: (0.4 - 0.8) / sqrt(0.1^2 + 0.1^2)
@@ -400,7 +400,7 @@ def test_a_run_without_a_value_counts_among_the_seeds() -> None:
 def test_a_difference_below_two_standard_errors_does_not_stand_out() -> None:
     printed = {Place("LC-126026", q, "RS", 12.0, 1): Printed(0.4, 0.2, 4) for q in QUALITIES}
     section = cell_by_cell(Results(RANDOM), printed, ("random",), (12.0,))
-    assert section is not None and isinstance(section.blocks[0], Table)
+    assert section is not None and isinstance(section.blocks[0], ReportTable)
     [row] = section.blocks[0].rows
     assert (row[6].text, row[6].bold) == ("-1.50 se", False)
 

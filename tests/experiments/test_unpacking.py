@@ -9,10 +9,10 @@ from priorband import DataError, Hartmann, open_study
 from priorband.cli import main
 from priorband.experiments import running
 from priorband.experiments.cases import Case
+from priorband.experiments.open_runs import losses_hold, named, studies, unpack
 from priorband.experiments.record import Record
 from priorband.experiments.running import Places, run_cases
 from priorband.experiments.store import Store
-from priorband.experiments.unpacking import losses_hold, named, studies, unpack
 
 CASES = [
     Case("paper", "hartmann3-good", "bad", "priorband", 1, 0, 4.0),

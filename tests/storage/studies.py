@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import priorband as pb
-from priorband.attempts import Claim, Report
+from priorband.durable.messages import Assignment, Report
+from priorband.durable.problem import Problem
 from priorband.events import Event
-from priorband.inspection import Salvage
-from priorband.problem import Problem
-from priorband.storage.head import Head
+from priorband.repair.check import Salvage
+from priorband.storage.high_water import HighWater
 from priorband.storage.journal import FORMAT, Row, sealed
-from priorband.storage.records import body, text
+from priorband.storage.json_text import body, text
 from priorband.storage.sqlite_file import OURS, TABLES
 
 SPACE = pb.Space(
@@ -55,9 +55,9 @@ def fill(
     study.queue({"x": 0.2, "n": 4, "kind": (1, 2), **more}, 3)
     study.queue({"x": 0.3, "n": 5, "kind": "a", **more})
     claim = study.turn(None, "first")
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, Assignment)
     again = study.turn(Report(claim.trial.id, 1, None, "preempted", "SIGTERM"), "second")
-    assert isinstance(again, Claim) and again.attempt == 2
+    assert isinstance(again, Assignment) and again.attempt == 2
     study.turn(Report(again.trial.id, 2, 0.44), "")
     study.turn(Report(again.trial.id, 1, 0.43), "")
     tell_some(study, trials - trials // 2)
@@ -140,7 +140,7 @@ def write_rows(folder: Path, made: Sequence[Sequence[Any]], head: tuple[int, int
         connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", made)
         connection.commit()
     if head is not None:
-        witness = Head(folder)
+        witness = HighWater(folder)
         witness.write(*head)
         witness.close()
     return folder

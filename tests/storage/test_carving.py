@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 import priorband as pb
-from priorband.inspection import check, salvage
-from priorband.storage.carving import carve
+from priorband.repair.check import check, salvage
+from priorband.repair.sqlite_pages import carve
 from priorband.storage.journal import Row
 from storage.studies import PAGE, Shapes, alter_file, end, events, resealed, rows, write_rows
 

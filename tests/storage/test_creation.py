@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.opening import _create, located
+from priorband.durable.open import _create, located
 from priorband.storage.journal import Meanwhile, Transaction
 from priorband.storage.sqlite_file import checked, initialise
 

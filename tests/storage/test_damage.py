@@ -12,8 +12,8 @@ import pytest
 
 import priorband as pb
 from priorband.events import Event
-from priorband.inspection import Salvage, check, salvage
-from priorband.storage.head import Head
+from priorband.repair.check import Salvage, check, salvage
+from priorband.storage.high_water import HighWater
 from storage.studies import (
     EPOCHS,
     PAGE,
@@ -250,7 +250,7 @@ def test_a_study_whose_records_are_gone_is_never_begun_anew(place: Path) -> None
         shutil.copytree(place / "live", place / "copy", ignore=shutil.ignore_patterns("*-wal"))
     with pytest.raises(pb.DamagedError, match="ends at record 0"):
         pb.open_study(place / "copy", SPACE, EPOCHS)
-    assert Head(place / "copy").read()[0] == 3
+    assert HighWater(place / "copy").read()[0] == 3
 
 
 def test_a_halfway_checkpoint_is_finished_by_the_next(shapes: Shapes, place: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.inspection import check, salvage
+from priorband.repair.check import check, salvage
 from storage.studies import EPOCHS, SPACE, alter_file, events, fill, numbers, tell_some
 
 BLOCK = 8192

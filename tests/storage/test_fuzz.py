@@ -13,7 +13,7 @@ import pytest
 
 import priorband as pb
 from priorband.events import Event
-from priorband.inspection import check
+from priorband.repair.check import check
 from storage.mutations import mutated_bytes, mutated_rows
 from storage.studies import Shapes, end, events, resealed, rows, write_rows
 

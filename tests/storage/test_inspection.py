@@ -11,7 +11,7 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.inspection import check
+from priorband.repair.check import check
 from priorband.storage.journal import Row
 from storage.studies import (
     EPOCHS,

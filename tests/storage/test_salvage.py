@@ -9,11 +9,11 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.attempts import Claim
+from priorband.durable.messages import Assignment
 from priorband.events import Asked, Event, Told
-from priorband.inspection import Salvage, check, salvage
+from priorband.repair.check import Salvage, check, salvage
 from priorband.storage.journal import Row
-from priorband.storage.records import body
+from priorband.storage.json_text import body
 from priorband.trial import IMPORTED
 from storage.studies import (
     EPOCHS,
@@ -151,7 +151,7 @@ def test_a_trial_without_its_result_runs_again(genuine: list[Row], place: Path) 
         assert saved.history.outcome(lost.trial) is None
         assert saved.study.journal.leases() == []
         claim = saved.study.turn(None, "next")
-        assert isinstance(claim, Claim)
+        assert isinstance(claim, Assignment)
         assert (claim.trial, claim.attempt) == (before, 2)
 
 

@@ -11,7 +11,7 @@ import pytest
 from servers import fresh_url
 
 import priorband as pb
-from priorband.inspection import check, salvage
+from priorband.repair.check import check, salvage
 from priorband.storage import identity
 from priorband.storage.checkpoints import Checkpoints
 from storage.studies import EPOCHS, SPACE, Shapes, events, tell_some
@@ -104,7 +104,7 @@ RUNS = {"eval", "exec", "compile", "__import__", "import_module"}
 ALLOWED = {
     "values.py": {"exec"},  # of code made from the names of a class's own fields
     "__init__.py": {"import_module"},  # of names in a table there
-    "cli/naming.py": {"import_module"},  # of what a person names in a command
+    "cli/load_objects.py": {"import_module"},  # of what a person names in a command
 }
 MODULES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
 
@@ -176,7 +176,7 @@ def test_odd_names_survive_a_round_trip(
     host = "host' \"; -- <b>🙂"
     mine = identity.me()
     owner = identity.Owner(host, host, host, mine.pid, host)
-    monkeypatch.setattr("priorband.dealer.me", lambda: owner)
+    monkeypatch.setattr("priorband.durable.dispatch.me", lambda: owner)
     folder = place if storage == "postgres" else None
     with pb.open_study(where, space, EPOCHS, folder=folder) as study:
         study.queue(config)

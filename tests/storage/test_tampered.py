@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.inspection import check, salvage
+from priorband.repair.check import check, salvage
 from priorband.storage.journal import Row
-from priorband.storage.records import LONGEST
+from priorband.storage.json_text import LONGEST
 from storage.studies import PROBLEM, Shapes, altered, end, events, resealed, rows, write_rows
 
 Change = Callable[[list[Row]], object]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import priorband as pb
-from priorband.workers.ddp import tune_in_group
+from priorband.workers.distributed import tune_in_group
 
 SPACE = pb.Space(
     {

@@ -18,7 +18,7 @@ import pytest
 from ddp_job import X, Y
 
 import priorband as pb
-from priorband.storage.records import body
+from priorband.storage.json_text import body
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install torch"

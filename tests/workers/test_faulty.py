@@ -16,10 +16,10 @@ import pytest
 from objectives import EPOCHS, SPACE
 
 import priorband as pb
-from priorband.attempts import Claim
-from priorband.storage.records import body
-from priorband.workers.evaluation import Options
-from priorband.workers.loop import Worker
+from priorband.durable.messages import Assignment
+from priorband.storage.json_text import body
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
 Objective = Callable[[pb.Attempt], Any]
 
@@ -79,7 +79,7 @@ def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
     """The record of how a single trial ended, after the attempts that it is given."""
     with pb.open_study(where, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        ending = Worker(study, objective, Options(**options)).run()
+        ending = Worker(study, objective, WorkerOptions(**options)).run()
         assert ending.how == "done"
         rows = study.journal.about(0)
         assert rows[-1].kind in ("told", "failed")
@@ -175,7 +175,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
     worker.wait()
     with pb.open_study(where) as study:
         claim = study.turn(None, "next")
-        assert isinstance(claim, Claim) and (claim.trial.id, claim.attempt) == (0, 2)
+        assert isinstance(claim, Assignment) and (claim.trial.id, claim.attempt) == (0, 2)
         ran: list[float] = []
 
         def noted(trial: pb.Attempt) -> float:
@@ -184,7 +184,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
             ran.extend(trial.steps())
             return 0.5
 
-        working = Worker(study, noted, Options(fresh_process=False))
+        working = Worker(study, noted, WorkerOptions(fresh_process=False))
         report = working._evaluated(claim)
         assert report.loss == 0.5 and ran == list(range(int(10 - len(ran)), 10)) and len(ran) < 9
 
@@ -192,7 +192,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
 def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=9))
-        worker = Worker(study, returns_nan, Options(fresh_process=False))
+        worker = Worker(study, returns_nan, WorkerOptions(fresh_process=False))
         turn = study.turn
 
         def turned(report: Any, claim: str) -> Any:
@@ -210,10 +210,10 @@ def test_a_process_that_was_being_started_when_the_second_signal_came_is_ended(
 ) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        worker = Worker(study, hangs, Options())
+        worker = Worker(study, hangs, WorkerOptions())
         begin = worker.evaluation.begin
 
-        def begun(claim: Claim) -> Any:
+        def begun(claim: Assignment) -> Any:
             begin(claim)
             worker.stopping.ask("SIGINT")
             worker.stopping.ask("SIGINT")  # raises before anybody attends to the process

@@ -12,10 +12,10 @@ from servers import Server, fresh_url
 import priorband as pb
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.spool import Spool
+from priorband.workers.checkpoint_cleanup import CheckpointCleanup
 from priorband.workers.devices import masks
-from priorband.workers.evaluation import Options
-from priorband.workers.keeping import Keeping
-from priorband.workers.loop import Worker
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
 
 def tuned(where: Path, method: str = "priorband", budget: float = 6, **options: Any) -> None:
@@ -29,7 +29,7 @@ def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None
         checkpoints = Checkpoints(tmp_path)
         held = checkpoints.held()
         assert study.best is not None and study.best.trial.id in held
-        assert set(held) == Keeping(study, checkpoints).wanted(held)
+        assert set(held) == CheckpointCleanup(study, checkpoints).wanted(held)
         history = study.state.history
         assert len(held) < len([t for t in history.trials if not history.promoted(t.id)])
         assert all((tmp_path / f"trials/{t.id}/curve-1.jsonl").exists() for t in history.trials)
@@ -44,7 +44,7 @@ def test_all_is_kept_on_request(tmp_path: Path) -> None:
 def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS, method="asha") as study:
         study.limit(pb.Budget(trials=60))
-        worker = Worker(study, counted, Options(fresh_process=False))
+        worker = Worker(study, counted, WorkerOptions(fresh_process=False))
         worker.keeping.most = 5
         worker.run()
         assert len(Checkpoints(tmp_path).held()) <= 5 + 2  # and the best two
@@ -100,14 +100,14 @@ def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
 
     with pb.open_study(where, SPACE, EPOCHS, folder=tmp_path) as study:
         study.limit(pb.Budget(trials=1))
-        options = Options(fresh_process=False, patience=0.5)
+        options = WorkerOptions(fresh_process=False, patience=0.5)
         ending = Worker(study, unlucky, options, said.append).run()
         assert ending.how == "storage"
         assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
         assert len(Spool(study.ledger.study).waiting()) == 1
     server.restart()
     with pb.open_study(where, folder=tmp_path) as study:
-        Worker(study, counted, Options(fresh_process=False), said.append).run()
+        Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
         assert study.best is not None and study.best.loss == 0.25
         assert Spool(study.ledger.study).waiting() == {}
         assert any("Handed in" in text for text in said)

@@ -16,10 +16,10 @@ import priorband as pb
 from priorband.errors import RankError
 from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
-from priorband.workers.attempt import Attempt, Task
-from priorband.workers.ddp import tune_in_group
-from priorband.workers.ranks import Team, read_task, written_task
-from priorband.workers.wire import Absent, Wire, Word
+from priorband.workers.attempt import Attempt, TrialTask
+from priorband.workers.distributed import tune_in_group
+from priorband.workers.rank_channel import Absent, RankChannel, Word
+from priorband.workers.rank_group import RankGroup, read_task, written_task
 
 Objective = Callable[[Attempt], Any]
 
@@ -64,8 +64,8 @@ class Corner:
         self.hall.left.pop(key, None)
 
 
-def task(root: Path, fidelity: int = 3) -> Task:
-    return Task(7, 1, Config(x=0.5), fidelity, True, 0, None, root, 1)
+def task(root: Path, fidelity: int = 3) -> TrialTask:
+    return TrialTask(7, 1, Config(x=0.5), fidelity, True, 0, None, root, 1)
 
 
 def together(
@@ -74,13 +74,15 @@ def together(
     begun: tuple[int, int] = (0, 0),
     grace: float = 5.0,
     asked: Callable[[int], str] = lambda rank: "",
-) -> tuple[list[Team], list[Any]]:
+) -> tuple[list[RankGroup], list[Any]]:
     """What two ranks say came of an attempt."""
     hall, ready = Hall(), threading.Barrier(2)
-    teams = [Team(cast(Wire, Corner(hall, rank, begun[rank])), grace) for rank in range(2)]
+    teams = [
+        RankGroup(cast(RankChannel, Corner(hall, rank, begun[rank])), grace) for rank in range(2)
+    ]
     results: list[Any] = [None, None]
 
-    def run(team: Team) -> None:
+    def run(team: RankGroup) -> None:
         if team.rank:
             ready.wait()
         attempt = Attempt(task(root), stopping=lambda: asked(team.rank), ranks=team)
@@ -221,7 +223,7 @@ def test_a_rank_that_dies_without_a_word_is_a_crash(tmp_path: Path) -> None:
 def test_a_task_is_the_same_in_another_process() -> None:
     config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
     for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
-        made = Task(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
+        made = TrialTask(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
         assert read_task(json.loads(json.dumps(written_task(made)))) == made
         assert pickle.loads(pickle.dumps(made)) == made
         assert Attempt(made).task is made

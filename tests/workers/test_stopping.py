@@ -7,9 +7,9 @@ import pytest
 from objectives import EPOCHS, SPACE
 
 import priorband as pb
-from priorband.workers.evaluation import Options
-from priorband.workers.loop import Worker
-from priorband.workers.stopping import Stopping
+from priorband.workers.stop_signals import StopSignals
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -23,14 +23,14 @@ def test_an_objective_that_fails_when_asked_to_stop_is_handed_back(
 
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        worker = Worker(study, objective, Options(fresh_process=False))
+        worker = Worker(study, objective, WorkerOptions(fresh_process=False))
         assert worker.run().how == ("stopped" if asked else "done")
         assert list(study.ledger.waiting) == ([0] if asked else [])
         assert study.ledger.failures == ({} if asked else {"raised": 1})
 
 
 def test_the_same_signal_soon_again_is_an_echo_where_one_is_expected() -> None:
-    stopping = Stopping()
+    stopping = StopSignals()
     stopping._hear(signal.SIGTERM, None)
     stopping.echo = 60.0
     stopping._hear(signal.SIGTERM, None)

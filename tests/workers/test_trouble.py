@@ -11,17 +11,17 @@ import pytest
 from objectives import EPOCHS, SPACE, value
 
 import priorband as pb
-from priorband.attempts import Claim, Report
+from priorband.durable.expiry import DOUBT
+from priorband.durable.messages import Assignment, Report
 from priorband.errors import StorageError
-from priorband.reaping import DOUBT
 from priorband.storage import checkpoints
-from priorband.storage.pulse import BEATS
-from priorband.storage.records import LONGEST, text
+from priorband.storage.heartbeat import BEATS
+from priorband.storage.json_text import LONGEST, text
 from priorband.storage.spool import VARIABLE, Spool
-from priorband.workers.evaluation import Options
-from priorband.workers.loop import Worker
+from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.worker import Worker
 
-HERE = Options(fresh_process=False)
+HERE = WorkerOptions(fresh_process=False)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_result_is_spooled_under_its_study_also_after_a_write_failed(
 
 def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.DurableStudy) -> None:
     claim = study.turn(None, "killed while it waited")
-    assert isinstance(claim, Claim)
+    assert isinstance(claim, Assignment)
     Spool(study.ledger.study).put("0-1", Report(0, 1, 0.25).described())
     failing(study, 2, appended=False)
     assert Worker(study, value, HERE).run().how == "done"
@@ -78,7 +78,7 @@ def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.Dur
 
 
 def test_one_that_is_asked_to_stop_does_not_hammer_at_the_storage(study: pb.DurableStudy) -> None:
-    worker = Worker(study, value, Options(fresh_process=False, grace=1.0))
+    worker = Worker(study, value, WorkerOptions(fresh_process=False, grace=1.0))
     worker.stopping.ask("SIGTERM")
     tries = failing(study, 1_000_000)
     with pytest.raises(StorageError, match="Gave up"):
@@ -96,7 +96,7 @@ def test_who_comes_second_leaves_the_winners_checkpoint(study: pb.DurableStudy) 
         study.turn(Report(0, 2, 0.25), "")
         return 0.5
 
-    assert Worker(study, late, Options(fresh_process=False, keep="all")).run().how == "done"
+    assert Worker(study, late, WorkerOptions(fresh_process=False, keep="all")).run().how == "done"
     assert study.checkpoints is not None and study.best is not None and study.best.loss == 0.25
     left = study.checkpoints.left_by(0, 2)
     assert left is not None and (left / "by").read_text() == "winner"
@@ -129,7 +129,7 @@ def test_nobody_goes_on_from_a_checkpoint_that_could_not_be_synced(
         (trial.checkpoint_dir / "weights").write_text("1")
         return 0.5
 
-    monkeypatch.setattr("priorband.workers.evaluation.sync_tree", full)
+    monkeypatch.setattr("priorband.workers.trial_runner.sync_tree", full)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert Worker(study, objective, HERE).run().how == "done"

@@ -6,7 +6,7 @@ import pytest
 from objectives import EPOCHS, SPACE, counted, raises, value
 
 import priorband as pb
-from priorband.storage.records import body
+from priorband.storage.json_text import body
 
 
 @pytest.mark.parametrize("workers", [1, 2])

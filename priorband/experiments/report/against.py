@@ -7,13 +7,13 @@ import numpy as np
 
 from priorband.analysis.curves import loss_at
 from priorband.analysis.summary import Summary, difference, summarised
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import ignores_prior
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper import Place, Printed, Traces
-from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.report.results import Results
 from priorband.experiments.report.tables import (
     CALLED,
@@ -81,7 +81,7 @@ def _said(found: dict[str, list[Measured]]) -> list[str]:
     return lines
 
 
-def _family_table(family: str, found: dict[str, list[Measured]]) -> Table:
+def _family_table(family: str, found: dict[str, list[Measured]]) -> ReportTable:
     both: dict[tuple[str, str, str, float], dict[str, Measured]] = {}
     for rules, cells in found.items():
         for cell in cells:
@@ -106,7 +106,7 @@ def _family_table(family: str, found: dict[str, list[Measured]]) -> Table:
     for called in ("published rules", "text, authors' centres", "paper's text"):
         heads += [called, "difference"]
     name = f"first-table-{family.lower().replace(' ', '-')}"
-    return Table(name, f"The paper's first table on {family}", heads, rows, fields, numbers)
+    return ReportTable(name, f"The paper's first table on {family}", heads, rows, fields, numbers)
 
 
 def _compared(cell: Measured | None) -> list[Cell]:
@@ -151,7 +151,7 @@ def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section 
     fields = ["benchmark", "method", "prior", "budget"]
     fields += [f"{who}_{what}" for who in ("our", "their") for what in ("mean", "sd", "se")]
     caption = "Our lowest loss less the authors', in standard errors of both, at each budget"
-    table = Table("traces", caption, heads, rows, [*fields, "difference_in_se"], numbers)
+    table = ReportTable("traces", caption, heads, rows, [*fields, "difference_in_se"], numbers)
     return Section(
         "Against the authors' traces",
         [
@@ -183,7 +183,9 @@ def _shown(gap: float, ours: Summary, paper: Summary) -> Cell:
     return Cell(f"{gap:+.1f}", bold=abs(gap) > 2)
 
 
-def _seen(results: Results, benchmark: Entry, prior: str, method: str) -> list[Summary] | None:
+def _seen(
+    results: Results, benchmark: CatalogueEntry, prior: str, method: str
+) -> list[Summary] | None:
     cell = results.cell("published", benchmark.name, prior, method)
     if results.reach(cell) < BUDGETS[-1]:
         return None

@@ -6,7 +6,7 @@ import numpy as np
 
 from priorband.analysis.shares import share_grid, shares
 from priorband.benchmarks.base import Array, Benchmark
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import Case
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
@@ -42,7 +42,7 @@ def belief_section(results: Results, places: Places, centres: Centres) -> Sectio
     )
 
 
-def _violins(here: Sequence[Entry], places: Places, centres: Centres) -> list[Figure]:
+def _violins(here: Sequence[CatalogueEntry], places: Places, centres: Centres) -> list[Figure]:
     panels = []
     for entry in here:
         rules = next((r for r in ("paper", "published") if f"{r}/{entry.name}" in centres), None)
@@ -84,7 +84,7 @@ def _losses(benchmark: Benchmark, rows: Array) -> Array:
 
 
 def _share_figures(
-    results: Results, here: Sequence[Entry], places: Places, centres: Centres
+    results: Results, here: Sequence[CatalogueEntry], places: Places, centres: Centres
 ) -> list[Figure]:
     made = []
     shown = [entry for entry in here if entry.name in ILLUSTRATIONS]
@@ -108,7 +108,7 @@ def _share_figures(
 
 
 def _share_panel(
-    results: Results, entry: Entry, quality: str, places: Places, centres: Centres
+    results: Results, entry: CatalogueEntry, quality: str, places: Places, centres: Centres
 ) -> Panel | None:
     cell = results.cell("paper", entry.name, quality, "priorband")
     records = list(results.records.get(cell, {}).values())[:_SEEDS]

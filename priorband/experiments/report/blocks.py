@@ -18,7 +18,7 @@ class Cell:
 
 @final
 @frozen
-class Table:
+class ReportTable:
     """Rows under heads, with a name for its file and a caption; and its numbers, for machines."""
 
     name: str
@@ -47,4 +47,4 @@ class Section:
 
     title: str
     paragraphs: Sequence[str]
-    blocks: Sequence[Table | Figure] = ()
+    blocks: Sequence[ReportTable | Figure] = ()

@@ -8,11 +8,11 @@ from priorband.analysis.groups import Group
 from priorband.analysis.ranks import rank_curves
 from priorband.analysis.regret import regret_curves
 from priorband.analysis.summary import Array, Band
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.figures.style import display_name
-from priorband.experiments.report.blocks import Cell, Figure, Table
+from priorband.experiments.report.blocks import Cell, Figure, ReportTable
 from priorband.experiments.report.fidelities import Rankings
 from priorband.experiments.report.results import Results, places
 from priorband.experiments.report.tables import Scope
@@ -65,7 +65,7 @@ def _among(results: Results, scope: Scope) -> str:
 
 def rank_table(
     results: Results, scope: Scope, found: Rankings, name: str, horizons: Sequence[float]
-) -> Table | None:
+) -> ReportTable | None:
     """Mean relative ranks at the horizons, by prior and by correlation."""
     heads, columns = list[tuple[str, float]](), list[dict[str, Band]]()
     for horizon in (h for h in horizons if h <= reach(results, scope)):
@@ -89,7 +89,7 @@ def rank_table(
     caption = "Mean relative ranks at the horizons (standard error over seeds); lower is better"
     fields = ("horizon", "group", "method", "mean_rank", "se")
     titles = ["budget", "benchmarks and priors", *map(display_name, scope.methods)]
-    return Table(name, caption, titles, rows, fields, numbers)
+    return ReportTable(name, caption, titles, rows, fields, numbers)
 
 
 def _rank(value: float, digits: int = 2, none: str = "–") -> str:
@@ -109,9 +109,9 @@ def _ranked(results: Results, scope: Scope, found: Rankings) -> Iterator[tuple[s
 
 
 def _groups(
-    entries: Sequence[Entry], found: Rankings
-) -> list[tuple[str, Sequence[Entry], Sequence[str]]]:
-    groups: list[tuple[str, Sequence[Entry], Sequence[str]]] = [
+    entries: Sequence[CatalogueEntry], found: Rankings
+) -> list[tuple[str, Sequence[CatalogueEntry], Sequence[str]]]:
+    groups: list[tuple[str, Sequence[CatalogueEntry], Sequence[str]]] = [
         ("good and bad priors", entries, ("good", "bad")),
         ("all three priors", entries, QUALITIES),
         *((f"{quality} prior", entries, (quality,)) for quality in QUALITIES),

@@ -9,7 +9,7 @@ import numpy as np
 
 from priorband.experiments.cases import RULES
 from priorband.experiments.figures.style import display_name
-from priorband.experiments.report.blocks import Cell, Section, Table
+from priorband.experiments.report.blocks import Cell, ReportTable, Section
 from priorband.experiments.running import TIMES
 
 PUBLISHED_HOURS = 0.2
@@ -45,7 +45,7 @@ def cost_section(folders: Sequence[Path]) -> Section | None:
             f"{np.mean(every):.3f} each. The published ones took about {PUBLISHED_HOURS} "
             f"core-hours each, {PUBLISHED_HOURS * 3600:.0f} seconds.",
         ],
-        [Table("costs", caption, heads, rows, fields, numbers)],
+        [ReportTable("costs", caption, heads, rows, fields, numbers)],
     )
 
 

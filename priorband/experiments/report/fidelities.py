@@ -9,10 +9,10 @@ import numpy as np
 
 from priorband.analysis.correlation import Correlations, at_tenth, correlation_curve, is_high
 from priorband.benchmarks.base import Benchmark
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.errors import FormatError
 from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.running import Places
 from priorband.experiments.store import put
 from priorband.ladder import Ladder
@@ -50,7 +50,7 @@ class Ranking:
 Rankings = dict[str, Ranking]
 
 
-def rankings(entries: Sequence[Entry], places: Places) -> Rankings:
+def rankings(entries: Sequence[CatalogueEntry], places: Places) -> Rankings:
     """Those of all benchmarks whose data is here; kept in a file beside the results."""
     path = places.results / FILE
     known = _read(path)
@@ -70,7 +70,7 @@ def rankings(entries: Sequence[Entry], places: Places) -> Rankings:
 _COLUMNS = ("fidelities", "means", "deviations")
 
 
-def _measured(entry: Entry, benchmark: Benchmark) -> Ranking:
+def _measured(entry: CatalogueEntry, benchmark: Benchmark) -> Ranking:
     if entry.family == "LCBench":
         return Ranking(correlation_curve(benchmark), None)
     rungs = Ladder(benchmark.fidelity, 3).fidelities
@@ -95,7 +95,7 @@ def _kept(kept: dict[str, Any]) -> Ranking:
     return Ranking(Correlations(fidelities, means, deviations, kept["repeats"]), kept["low"])
 
 
-def fidelity_section(entries: Sequence[Entry], found: Rankings) -> Section | None:
+def fidelity_section(entries: Sequence[CatalogueEntry], found: Rankings) -> Section | None:
     """Curves, and the class that each benchmark falls into."""
     shown = [entry for entry in entries if entry.name in found]
     if not shown:
@@ -123,7 +123,7 @@ def fidelity_section(entries: Sequence[Entry], found: Rankings) -> Section | Non
     heads = ["benchmark", "fidelity", "correlation (se)", "repeats", "class", "in the paper"]
     fields = ["benchmark", "fidelity", "correlation", "se", "repeats", "class", "paper_class"]
     caption = "Rank correlation with full training at a tenth of the fidelities"
-    table = Table("correlations", caption, heads, rows, fields, numbers)
+    table = ReportTable("correlations", caption, heads, rows, fields, numbers)
     return Section(
         "How well cheap fidelities rank",
         [
@@ -137,7 +137,7 @@ def fidelity_section(entries: Sequence[Entry], found: Rankings) -> Section | Non
     )
 
 
-def _figure(shown: Sequence[Entry], found: Rankings) -> Figure:
+def _figure(shown: Sequence[CatalogueEntry], found: Rankings) -> Figure:
     panels = []
     for entry in shown:
         curve, place = found[entry.name].curve, found[entry.name].tenth

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from priorband.experiments.report.blocks import Cell, Figure, Section, Table
+from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 
 PAGE, TEXT, LIST = "report.html", "report.md", "files.txt"
 
@@ -99,7 +99,7 @@ def _figure(figure: Figure) -> str:
     return f"<figure>\n{figure.svg}\n{caption}</figure>\n"
 
 
-def _table(table: Table) -> str:
+def _table(table: ReportTable) -> str:
     heads = "".join(f'<th scope="col">{escape(head)}</th>' for head in table.heads)
     rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in table.rows)
     return (
@@ -129,7 +129,7 @@ def as_markdown(title: str, sections: Sequence[Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown_table(table: Table) -> str:
+def _markdown_table(table: ReportTable) -> str:
     lines = [[*map(_plain, table.heads)], ["---"] * len(table.heads)]
     lines += [[_markdown_cell(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -149,7 +149,7 @@ def _plain(text: str) -> str:
     return flat
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: ReportTable) -> str:
     """A table's numbers, a row each."""
     made = io.StringIO()
     writer = csv.writer(made, lineterminator="\n")

@@ -18,7 +18,7 @@ from priorband.experiments.presets import (
 )
 from priorband.experiments.report.against import cell_by_cell, traces
 from priorband.experiments.report.beliefs import belief_section
-from priorband.experiments.report.blocks import Figure, Section, Table
+from priorband.experiments.report.blocks import Figure, ReportTable, Section
 from priorband.experiments.report.comparing import rank_figure, rank_table, reach, regret_figures
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelities import Rankings, fidelity_section, rankings
@@ -147,7 +147,7 @@ def _topic(
         )
         if not scope.methods or (topic.parts and len(scope.methods) < 2):
             continue
-        blocks: list[Table | Figure] = [
+        blocks: list[ReportTable | Figure] = [
             *_tables(topic, scope, results, printed),
             *_figures(topic, scope, results, found),
         ]
@@ -158,7 +158,7 @@ def _topic(
 
 def _tables(
     topic: Topic, scope: Scope, results: Results, printed: dict[Place, Printed]
-) -> Iterator[Table]:
+) -> Iterator[ReportTable]:
     reached = max(results.reach(c) for c in results.records if scope.holds(c))
     for horizon in [h for h in topic.horizons if h <= reached] or [reached]:
         cells = measured(results, printed, scope, horizon)
@@ -172,7 +172,7 @@ def _tables(
 
 def _figures(
     topic: Topic, scope: Scope, results: Results, found: Rankings
-) -> Iterator[Table | Figure]:
+) -> Iterator[ReportTable | Figure]:
     also = [m for m in topic.drawn if results.has(scope.rules, m, scope.workers)]
     drawn = Scope(scope.rules, [*scope.methods, *also], scope.workers)
     if reach(results, drawn) <= 1.0 or len(drawn.methods) < 2:

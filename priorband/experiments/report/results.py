@@ -6,7 +6,7 @@ from typing import final
 
 from priorband.analysis.curves import Curve, incumbent_curve
 from priorband.analysis.groups import Group
-from priorband.benchmarks.catalogue import Entry, catalogue, entry
+from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import NO_PRIOR, ignores_prior
 from priorband.experiments.record import Record
@@ -31,7 +31,7 @@ class Results:
         self._curves: dict[Cell, dict[int, Curve]] = {}
 
     @cached_property
-    def benchmarks(self) -> list[Entry]:
+    def benchmarks(self) -> list[CatalogueEntry]:
         """The benchmarks that were run, in the order of the catalogue."""
         order = list(catalogue())
         names = dict.fromkeys(cell[1] for cell in self.records)
@@ -60,7 +60,7 @@ class Results:
         return any((c[0], c[3], c[4]) == (rules, method, workers) for c in self.records)
 
     @property
-    def compared(self) -> list[Entry]:
+    def compared(self) -> list[CatalogueEntry]:
         """The benchmarks that methods are ranked on: the paper's, or all where none of them is."""
         return [entry for entry in self.benchmarks if entry.published] or self.benchmarks
 
@@ -82,7 +82,7 @@ class Results:
         return shared if seeds else {}
 
 
-def places(benchmarks: Iterable[Entry], priors: Iterable[str] = QUALITIES) -> list[Pair]:
+def places(benchmarks: Iterable[CatalogueEntry], priors: Iterable[str] = QUALITIES) -> list[Pair]:
     """Benchmarks with each of some priors."""
     qualities = list(priors)
     return [(one.name, prior) for one in benchmarks for prior in qualities]

@@ -6,12 +6,12 @@ from typing import final
 
 from priorband.analysis.curves import value_at
 from priorband.analysis.summary import Summary, difference, summarised
-from priorband.benchmarks.catalogue import Entry
+from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import BLIND
 from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper import Place, Printed
-from priorband.experiments.report.blocks import Cell, Table
+from priorband.experiments.report.blocks import Cell, ReportTable
 from priorband.experiments.report.results import Cell as Where
 from priorband.experiments.report.results import Results
 from priorband.values import frozen
@@ -36,7 +36,7 @@ FIELDS = (
 class Measured:
     """A cell of ours, and the paper's where it prints one."""
 
-    benchmark: Entry
+    benchmark: CatalogueEntry
     prior: str
     method: str
     horizon: float
@@ -97,7 +97,7 @@ def measured(
     return found
 
 
-def performance(name: str, caption: str, scope: Scope, cells: Sequence[Measured]) -> Table:
+def performance(name: str, caption: str, scope: Scope, cells: Sequence[Measured]) -> ReportTable:
     """A table with a row for each benchmark and prior, and a column for each method."""
     rows, methods = _rows(cells), [m for m in scope.methods if m in {c.method for c in cells}]
     made = []
@@ -107,7 +107,9 @@ def performance(name: str, caption: str, scope: Scope, cells: Sequence[Measured]
         title = next(iter(row.values())).benchmark.title
         made.append([Cell(title), Cell(prior), *texts])
     heads = ["benchmark", "prior", *map(display_name, methods)]
-    return Table(name, caption, heads, made, FIELDS, [_numbers(scope, c, rows) for c in cells])
+    return ReportTable(
+        name, caption, heads, made, FIELDS, [_numbers(scope, c, rows) for c in cells]
+    )
 
 
 _Row = dict[str, Measured]

@@ -1,0 +1,1 @@
+"""Durable studies: any number of processes ask and tell through one journal."""

@@ -1,0 +1,248 @@
+"""Values as plain data that JSON can carry, and back; only classes named here are ever made.
+
+What JSON has no form for becomes an object with a tag, such as `{"@": "tuple", "items": [1, 2]}`.
+"""
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from types import NoneType
+from typing import Any
+
+import numpy as np
+
+from priorband.durable.registry import DENSITIES, SCALED, misplaced, registry, tags
+from priorband.errors import FormatError, MethodError, PriorbandError, SingleRungWarning, SpaceError
+from priorband.space import densities
+from priorband.space.confidence import WIDEST
+from priorband.space.prior import Independent
+from priorband.space.space import Space
+from priorband.values import field_names, settle
+
+TAG = "@"
+_MOST_BITS = 10_000  # of an integer: Python reads and writes few more
+_REFUSALS = (PriorbandError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def to_plain(value: Any) -> Any:
+    """A value as data that JSON carries without loss.
+
+    >>> to_plain((1, float("inf")))
+    {'@': 'tuple', 'items': [1, {'@': 'float', 'value': 'inf'}]}
+    """
+    try:
+        return _written(value)
+    except RecursionError:  # it holds itself, or is nested without end
+        raise _refused(value) from None
+
+
+def _written(value: Any) -> Any:
+    bare = _bare(value)
+    if type(bare) in _WRITERS:
+        return _WRITERS[type(bare)](bare)
+    if type(bare) in tags():
+        return _written_fields(bare, tags()[type(bare)])
+    raise _refused(bare)
+
+
+def _bare(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _written_fields(value: Any, tag: str) -> dict[str, Any]:
+    made: dict[str, Any] = {TAG: tag}
+    for name in field_names(value):
+        item = _bare(getattr(value, name))
+        for part in misplaced(type(value), name, item):
+            if type(part) not in SCALARS:
+                raise _own(part)
+            raise MethodError(f"{tag} takes no {name}={part!r}, so it cannot be stored.")
+        made[name] = _written(item)
+    return made
+
+
+def _written_scalar(value: Any) -> Any:
+    if not kept(value) and type(value) is not float:
+        raise _refused(value)
+    return value if kept(value) else {TAG: "float", "value": repr(value)}
+
+
+def kept(value: Any) -> bool:
+    """Whether JSON gives a scalar back: no infinity, no half of a letter, no endless integer."""
+    if type(value) is str:
+        return value.encode(errors="ignore").decode() == value
+    if type(value) is int:
+        return value.bit_length() <= _MOST_BITS
+    return type(value) is not float or math.isfinite(value)
+
+
+SCALARS = (NoneType, bool, int, float, str)
+_WRITERS: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys(SCALARS, _written_scalar),
+    list: lambda v: [_written(item) for item in v],
+    tuple: lambda v: {TAG: "tuple", "items": _written([*v])},
+    dict: lambda v: {TAG: "dict", "items": _written([*map(list, v.items())])},
+    Space: lambda v: {TAG: "Space", "parameters": _written([*map(list, v.parameters.items())])},
+    Independent: lambda v: {
+        **{TAG: "Independent", "space": _written(v.space)},
+        **{"densities": _written([*v.densities]), "mode": _written({**v.mode})},
+    },
+}
+
+
+def own_part(value: Any) -> str | None:
+    """The full name of the first part that is not of this library; None where all are."""
+    kind = type(_bare(value))
+    if kind not in _WRITERS and kind not in tags():
+        return _name(value)
+    fields = field_names(value) if kind in tags() else ("densities",) * (kind is Independent)
+    parts = value if kind in (tuple, list) else [getattr(value, name) for name in fields]
+    return next(filter(None, map(own_part, parts)), None)
+
+
+def shown(value: object, most: int = 200) -> str:
+    """A value in short, without the address that differs from process to process."""
+    try:
+        text = re.sub(" at 0x[0-9a-fA-F]+", "", repr(value))
+    except Exception:  # whatever a class of one's own may raise
+        text = f"<{type(value).__qualname__}>"
+    return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[2 - most // 2 :]}"
+
+
+def _name(value: Any) -> str:
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _own(part: Any) -> MethodError:
+    return MethodError(
+        f"{_name(part)} is not of this library, and parts of one's own cannot be stored as data. "
+        "Take a part of ours, or give yours again whenever the study is opened in Python."
+    )
+
+
+def _refused(value: Any) -> PriorbandError:
+    roles = ("sample", "next", "on", "around", "logpdf")
+    if not isinstance(value, type) and any(hasattr(value, role) for role in roles):
+        return _own(value)
+    return SpaceError(
+        f"The value {shown(value)} cannot be stored: a study file holds text, numbers, truth "
+        "values, None and tuples of them. Name it, say 'relu', and look it up in the objective."
+    )
+
+
+def from_plain(data: Any) -> Any:
+    """The value that the data was made from, or a `FormatError`.
+
+    >>> from priorband import Fidelity
+    >>> from_plain(to_plain((1, Fidelity("epochs", 1, 9))))
+    (1, Fidelity(name='epochs', low=1, high=9, prior=None))
+    """
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", SingleRungWarning)  # whoever made it was warned
+            return _read(data)
+    except RecursionError:
+        raise bad("The data is nested too deeply") from None
+
+
+def bad(what: str) -> FormatError:
+    """The error to raise for data that this library did not write."""
+    return FormatError(
+        f"{what}. This library does not write such data: a newer one may have, or the data was "
+        "changed. Open it with a newer library, or restore it from a copy."
+    )
+
+
+def _read(data: Any) -> Any:
+    if type(data) is dict:
+        return _read_tagged(data)
+    if type(data) is list:
+        return [_read(item) for item in data]
+    if type(data) in SCALARS and kept(data):
+        return data
+    raise bad(f"Expected a plain value, got {shown(data)}")
+
+
+def _read_tagged(data: dict[str, Any]) -> Any:
+    tag = data.get(TAG)
+    if type(tag) is not str or not (tag in _READERS or tag in registry()):
+        raise bad(f"Expected an object with a known tag {TAG!r}, got the tag {shown(tag)}")
+    fields = {name: item for name, item in data.items() if name != TAG}
+    try:
+        if tag in _READERS:
+            return _READERS[tag](**fields)
+        return _made(registry()[tag], {name: _read(item) for name, item in fields.items()})
+    except _REFUSALS as error:
+        what = f"{tag} cannot be made of this data: {str(error)[:200].rstrip('.')}"
+        raise (error if isinstance(error, FormatError) else bad(what)) from None
+
+
+def _made(kind: Any, fields: dict[str, Any]) -> Any:
+    for name, item in fields.items():
+        if misplaced(kind, name, item):
+            raise bad(f"{kind.__name__} takes no {name}={shown(item)}")
+    made = kind(**fields)
+    if kind in _SOUND and not _SOUND[kind](made):
+        raise bad(f"There is no density such as {shown(made)}")
+    if kind in SCALED and "weights" in fields:
+        given = tuple(fields["weights"])
+        if len(given) != len(made.weights) or not all(map(math.isclose, given, made.weights)):
+            raise bad(f"Expected weights that sum to one, got {shown(given)}")
+        settle(made, weights=given)  # to scale them again would be to round them again
+    return made
+
+
+def _one(weights: Sequence[float]) -> bool:
+    return all(w >= 0 for w in weights) and math.isclose(sum(weights), 1.0, rel_tol=1e-6)
+
+
+def _steps(made: densities.Steps) -> bool:
+    widths = [b - a for a, b in pairwise(made.edges)]
+    masses = [w * h for w, h in zip(widths, made.heights, strict=True)]
+    ends = made.edges[:: len(widths)] == (0, 1)
+    return ends and min(*widths, *made.heights) >= 0 and _one(masses)
+
+
+_SOUND: dict[type, Callable[[Any], bool]] = {
+    densities.TruncatedNormal: lambda d: 0 <= d.centre <= 1 and 0 < d.sigma <= WIDEST,
+    densities.BetaDensity: lambda d: 1 <= d.a < math.inf and 1 <= d.b < math.inf,
+    densities.Steps: _steps,
+    densities.Blend: lambda d: (
+        all(d.weights) and len(d.parts) == len(d.weights) and _one(d.weights)
+    ),
+    densities.Choices: lambda d: _one(d.probabilities),
+}
+
+
+def _read_dict(items: Any) -> dict[Any, Any]:
+    made = dict(map(_read_list, items))
+    if type(items) is not list or len(made) != len(items):
+        raise bad(f"Expected pairs, each name once, got {shown(items)}")
+    return made
+
+
+def _read_list(items: Any) -> list[Any]:
+    if type(items) is not list:
+        raise bad(f"Expected a list, got {shown(items)}")
+    return [_read(item) for item in items]
+
+
+def _read_prior(space: Any, densities: Any, mode: Any) -> Independent:
+    over, held = _read(space), _read_list(densities)
+    for density, size in zip(held, over.sizes, strict=True):
+        fits = len(getattr(density, "probabilities", ())) == (size or 0)
+        if type(density) not in DENSITIES or not fits:
+            raise bad(f"Expected a density for each parameter, got {shown(density)}")
+    return Independent(over, held, _read(mode))
+
+
+_READERS: dict[str, Callable[..., Any]] = {
+    "float": lambda value: {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value],
+    "tuple": lambda items: tuple(_read_list(items)),
+    "dict": _read_dict,
+    "Space": lambda parameters: Space(_read_dict(parameters)),
+    "Independent": _read_prior,
+}

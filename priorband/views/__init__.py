@@ -1,1 +1,0 @@
-"""The ways to show how a study goes."""

@@ -1,0 +1,224 @@
+"""Tuning in one call: a durable study, workers on this machine, and one budget for all."""
+
+import inspect
+import multiprocessing
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+from typing import Any, final
+
+from priorband.display.displays import Display, display, given_show
+from priorband.durable.budget import Spending
+from priorband.durable.budget import budget as given_budget
+from priorband.durable.open import located
+from priorband.durable.study import LEASE, DurableStudy
+from priorband.errors import HaltedError, MethodError, SpaceError, StorageError, suggestion
+from priorband.fidelity import Fidelity
+from priorband.numeric import whole
+from priorband.optimizers import Optimizer
+from priorband.space.config import Config
+from priorband.space.prior import Prior
+from priorband.space.space import Space
+from priorband.trial import Observation
+from priorband.values import frozen
+from priorband.workers.devices import applied, masks
+from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.pool import WorkerJob, run_pool
+from priorband.workers.trial_process import Objective, unpicklable
+from priorband.workers.trial_runner import WorkerOptions, option_names
+from priorband.workers.worker import Worker, WorkerEnd
+
+
+@final
+@frozen
+class Tuned:
+    """What tuning has found."""
+
+    where: str
+    """The study: `open_study(where)` opens it."""
+    best: Observation | None
+    """The lowest loss seen at any fidelity."""
+    best_in_full: Observation | None
+    """The lowest loss of a full training."""
+    spending: Spending
+    maximize: bool
+    reason: str
+    """Why it has ended."""
+
+    @property
+    def config(self) -> Config | None:
+        """The best configuration."""
+        return self.best.config if self.best else None
+
+    @property
+    def value(self) -> float | None:
+        """What the objective returned for it."""
+        if self.best is None:
+            return None
+        return -self.best.loss if self.maximize else self.best.loss
+
+
+def tune(  # noqa: PLR0913  # one call that says everything; all but the first have a default
+    objective: Objective,
+    space: Space | None = None,
+    fidelity: Fidelity | None = None,
+    *,
+    budget: Any = None,
+    workers: int = 1,
+    study: str | Path | None = None,
+    method: str | Optimizer | None = None,
+    seed: int | None = None,
+    prior: Prior | Mapping[str, Any] | None = None,
+    maximize: bool | None = None,
+    gpus_per_trial: int | None = None,
+    folder: str | Path | None = None,
+    lease: float = LEASE,
+    retries: Mapping[str, int] | None = None,
+    show: str | None = None,
+    **options: Any,
+) -> Tuned:
+    """Tune an objective: start or resume a study, and work until its budget is spent.
+
+    `objective` is given an `Attempt` and returns a loss, or a dict with "loss", maybe "cost", and
+    metrics. `budget` counts full trainings, or is a `Budget`; one for all workers and restarts.
+    `study` is a folder or a postgresql:// URL. `show` is "live", "plain", "json" or "quiet". The
+    remaining options are those of `Options`: time limits, `fresh_process`, `keep` and others.
+
+    >>> import tempfile, priorband as pb
+    >>> def train(trial):
+    ...     return (trial.config["x"] - 0.3) ** 2 + 1 / trial.fidelity
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tuned = pb.tune(train, pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 9),
+    ...                     budget=4, study=folder, seed=0, show="quiet", fresh_process=False)
+    >>> tuned.best.fidelity, round(tuned.config["x"], 1)
+    (9, 0.3)
+    """
+    how = _options(options)
+    _check(objective, workers, how)
+    given_show(show)
+    shared = masks(workers, gpus_per_trial, os.environ)
+    where = study if study is not None else usual_place(objective)
+    opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
+    opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
+    opening |= {"folder": folder, "lease": lease, "retries": retries}
+    return run_study(
+        opening,
+        budget,
+        show,
+        lambda opened, shown: _worked(opened, opening, objective, how, shared, shown),
+    )
+
+
+def run_study(
+    opening: dict[str, Any],
+    budget: Any,
+    show: str | None,
+    work: Callable[[DurableStudy, Display], list[WorkerEnd]],
+) -> Tuned:
+    """Start or resume a study, let somebody work on it, and say what was found."""
+    limits = None if budget is None else given_budget(budget)
+    if budget is None and opening["space"] is not None and not _exists(opening["where"]):
+        raise SpaceError("A new study needs a budget, such as budget=12 full trainings.")
+    with open_with_retry(opening, _said) as opened:
+        if limits is not None:
+            opened.limit(limits)
+        if not opened.budget.limits:
+            raise SpaceError("A study needs a budget, such as budget=12 full trainings.")
+        with display(opened, show) as shown:
+            endings = work(opened, shown)
+            opened.refresh()
+            tuned = _found(opened, endings)
+            shown.finish(tuned.reason)
+    _raise(endings, opened.where)
+    return tuned
+
+
+def _worked(  # noqa: PLR0913  # two ways to run the same thing
+    opened: DurableStudy,
+    opening: dict[str, Any],
+    objective: Objective,
+    how: WorkerOptions,
+    shared: list[dict[str, str]],
+    shown: Display,
+) -> list[WorkerEnd]:
+    if len(shared) == 1:
+        with applied(shared[0]):
+            return [Worker(opened, objective, how, shown.say, shown.tick).run()]
+    jobs = [WorkerJob(opening, objective, how, mask) for mask in shared]
+    return run_pool(jobs, shown.say, shown.tick)
+
+
+def _options(given: dict[str, Any]) -> WorkerOptions:
+    for name in given:
+        if name not in option_names():
+            known = {*option_names(), *inspect.signature(tune).parameters} - {"options"}
+            raise MethodError(f"`tune` takes no option {name!r}. {suggestion(name, known)}")
+    return WorkerOptions(**given)
+
+
+def _check(objective: Objective, workers: int, how: WorkerOptions) -> None:
+    if not callable(objective):
+        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
+    if not whole(workers) or workers < 1:
+        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise MethodError(
+            "`tune` was called while a worker imports this script. Put the call under "
+            "`if __name__ == '__main__':`."
+        )
+    if how.fresh_process or workers > 1:
+        main = sys.modules["__main__"]
+        if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
+            raise unpicklable(objective, TypeError("it was defined at a prompt or in a notebook"))
+        try:
+            ForkingPickler.dumps(objective)
+        except Exception as error:
+            raise unpicklable(objective, error) from None
+
+
+def _said(text: str) -> None:
+    """Say something before there is a display."""
+    if sys.stderr:
+        print(text, file=sys.stderr, flush=True)
+
+
+def _exists(where: str | Path) -> bool:
+    journal = located(where, read_only=True)
+    try:
+        return journal.exists()
+    finally:
+        journal.close()
+
+
+def usual_place(objective: Objective) -> Path:
+    """Where a study of an objective lies when nobody says where."""
+    name = getattr(objective, "__name__", type(objective).__name__)
+    letters = (letter if letter.isalnum() or letter == "_" else "-" for letter in name)
+    return Path("runs", "".join(letters))
+
+
+def _found(study: DurableStudy, endings: list[WorkerEnd]) -> Tuned:
+    order = ("storage", "halted", "stopped", "done")
+    worst = min(endings, key=lambda ending: order.index(ending.how))
+    reason = worst.reason
+    if worst.how == "stopped":
+        reason = f"Stopped by {worst.reason}. Run the same again to resume {study.where}."
+    found = (study.best, study.best_in_full, study.spending(), study.maximize)
+    return Tuned(study.where, *found, reason)
+
+
+def _raise(endings: list[WorkerEnd], where: str) -> None:
+    """Tell the caller, too, where the study has not come to its end."""
+    hows = {ending.how: ending.reason for ending in endings}
+    if "stopped" in hows:
+        if hows["stopped"] == "SIGINT":
+            raise KeyboardInterrupt
+        sys.exit(128 + getattr(signal, hows["stopped"], signal.SIGTERM))
+    if "halted" in hows:
+        raise HaltedError(hows["halted"])
+    if "storage" in hows and "done" not in hows:
+        raise StorageError(f"{hows['storage']} What was done is safe in {shlex.quote(where)}.")

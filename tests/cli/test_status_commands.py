@@ -12,8 +12,8 @@ import pytest
 from commands import no_control_codes, priorband
 
 import priorband as pb
-from priorband.cli.export_command import as_csv, rows, write
 from priorband.cli.entry_point import main
+from priorband.cli.export_command import as_csv, rows, write
 from priorband.durable.messages import Assignment, Report
 
 EVIL = "\x1b[2J[red]\u202e"

@@ -7,12 +7,12 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from contracts.journals import Journal, Open, hold, row, write
 from priorband.storage import postgres as postgres_module
 from priorband.storage import postgres_url, write_lock
 from priorband.storage.journal import Beat
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
+from storage.journals import Journal, Open, hold, row, write
 
 
 def test_what_is_closed_opens_again_by_itself(journal: Journal) -> None:

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 import priorband as pb
-from contracts.journals import Journal, Open, hold, lease, row, write
 from priorband.storage.journal import Beat, Row
+from storage.journals import Journal, Open, hold, lease, row, write
 
 APPEND = """
 import sys

@@ -311,9 +311,9 @@ def test_a_method_of_ones_own_is_named_and_must_be_given_again() -> None:
     made = problem(optimizer=OWN)
     data = text(described(made))
     assert data["method"]["@"] == "own"
-    assert data["method"]["name"] == "test_problem.OwnSampler"
+    assert data["method"]["name"] == "durable.test_problem.OwnSampler"
     assert " at 0x" not in data["method"]["shown"]
-    message = r"^This study's method has parts of its own \(test_problem.OwnSampler\): open it in "
+    message = r"^This study's method has parts of its own \(durable.test_problem.OwnSampler\): open it in "
     with pytest.raises(MethodError, match=message + r"Python, with `open_study\(where, method="):
         restored(data)
     assert restored(data, optimizer=OWN) == made
@@ -324,7 +324,7 @@ def test_a_prior_of_ones_own_is_named_and_must_be_given_again() -> None:
     own = OwnPrior()
     made = problem(prior=own)
     data = text(described(made))
-    assert data["prior"]["name"] == "test_problem.OwnPrior"
+    assert data["prior"]["name"] == "durable.test_problem.OwnPrior"
     assert 190 < len(data["prior"]["shown"]) <= 200
     assert data["prior"]["shown"].endswith("xxx)")
     with pytest.raises(MethodError, match=r"prior has parts of its own .*, prior=\.\.\."):
@@ -441,9 +441,9 @@ def test_differences_of_what_is_ones_own_name_it() -> None:
     ours, own = described(problem()), described(problem(optimizer=OWN, prior=OwnPrior()))
     of_prior, of_method = differences(ours, own)
     assert of_prior.startswith("prior: one made of beliefs in the study, one with parts of its own")
-    assert "(test_problem.OwnPrior: OwnPrior(xxx" in of_prior
+    assert "(durable.test_problem.OwnPrior: OwnPrior(xxx" in of_prior
     assert of_method.startswith("method: Optimizer(scheduler=Hyperband(), sampler=Mix(")
-    assert "one with parts of its own (test_problem.OwnSampler: Optimizer(" in of_method
+    assert "one with parts of its own (durable.test_problem.OwnSampler: Optimizer(" in of_method
     assert len(of_prior) + len(of_method) < 1000
     for other in (
         Optimizer(ASHA(), OwnSampler()),

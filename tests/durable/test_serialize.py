@@ -389,7 +389,7 @@ OWN: list[tuple[Any, str]] = [
 def test_parts_of_ones_own_are_named_when_they_are_refused(value: Any, name: str) -> None:
     with pytest.raises(MethodError, match=rf"{name} is not of this library.*cannot be stored"):
         to_plain(value)
-    assert (own_part(value) or "").startswith("test_plain.")
+    assert (own_part(value) or "").startswith("durable.test_serialize.")
     assert (own_part(value) or "").endswith(name)
 
 

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import priorband as pb
-from priorband.durable.open import located
+from priorband.durable.open import journal_at
+from priorband.durable.records import AskedRecord, ToldRecord
 from priorband.durable.view import StudyView
-from priorband.storage.json_text import Entry
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
 
@@ -150,38 +150,32 @@ def large(folder: Path, trials: int) -> None:
     """Print what it takes to open a study of many trials, and to ask for one more."""
     where = folder / f"large-{trials}"
     pb.open_study(where, SPACE, EPOCHS).close()
-    journal = located(where)
+    journal = journal_at(where)
     with pb.open_study(where) as study:
-        folded = StudyView(study.problem, str(where), "maker")
+        view = StudyView(study.problem, str(where), "maker")
     with journal.transaction(0) as transaction:
-        folded.take(transaction.rows)
+        view.apply(transaction.rows)
         memory = pb.Study(SPACE, EPOCHS)
         for _ in range(trials):
             trial = memory.ask()
-            folded.append(transaction, _asked(folded, trial), trial)
-            memory.tell(trial, abs(float(trial.config["dropout"]) - 0.4) + 1.0 / trial.fidelity)
-            told = {"attempt": 1, "loss": memory.state.history.outcome(trial.id).loss}  # type: ignore[union-attr]  # told
-            folded.append(transaction, Entry("told", trial.id, told))
+            parent = trial.parent
+            start = 0 if parent is None else view.state.history.trial(parent).fidelity
+            asked = AskedRecord.of(trial, view.write_config, start, "maker")
+            view.append(transaction, asked, trial)
+            loss = abs(float(trial.config["dropout"]) - 0.4) + 1.0 / trial.fidelity
+            memory.tell(trial, loss)
+            view.append(transaction, ToldRecord(trial.id, 1, loss))
     journal.close()
     context = multiprocessing.get_context("spawn")
     answers = context.Queue()
     process = context.Process(target=_open, args=(str(where), answers))
     process.start()
-    opened, asked, fold, megabytes, size = answers.get()
+    opened, first, fold, megabytes, size = answers.get()
     process.join()
     print(
-        f"{trials:>7} trials: open {opened:6.2f} s, first ask {asked * 1e3:6.1f} ms, "
+        f"{trials:>7} trials: open {opened:6.2f} s, first ask {first * 1e3:6.1f} ms, "
         f"fold {fold * 1e6:5.1f} us CPU a record, {megabytes:4.0f} MB, file {size / 1e6:5.1f} MB"
     )
-
-
-def _asked(folded: StudyView, trial: pb.Trial) -> Entry:
-    about: dict[str, Any] = {"fidelity": trial.fidelity, "origin": trial.origin, "claim": "maker"}
-    about["slot"] = list(trial.slot) if trial.slot else None
-    parent = trial.parent
-    about["start"] = 0 if parent is None else folded.state.history.trial(parent).fidelity
-    about |= {"config": folded.write(trial.config)} if parent is None else {"parent": parent}
-    return Entry("asked", trial.id, about)
 
 
 def _open(where: str, answers: Any) -> None:
@@ -194,8 +188,8 @@ def _open(where: str, answers: Any) -> None:
     asked = time.perf_counter() - start
     rows = study.journal.read(0)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    folded, cpu = StudyView(study.problem, where, "reader"), time.process_time()
-    folded.take(rows)
+    view, cpu = StudyView(study.problem, where, "reader"), time.process_time()
+    view.apply(rows)
     fold = (time.process_time() - cpu) / len(rows)
     del before
     answers.put((opened, asked, fold, peak / 1024, os.stat(Path(where, "study.db")).st_size))

@@ -144,15 +144,15 @@ def _news(here: Scene) -> list[str]:
 def _stop_inside(here: Scene) -> None:
     """Stop this process while it writes, then let it try again."""
     with here.study() as study:
-        deal = study._dealer
-        real = deal.claim
+        deal = study._dispatcher
+        real = deal.assign
 
         def stopped(*given: Any) -> object:
-            vars(deal)["claim"] = real
+            vars(deal)["assign"] = real
             os.kill(os.getpid(), signal.SIGSTOP)
             return real(*given)
 
-        vars(deal)["claim"] = stopped
+        vars(deal)["assign"] = stopped
         try:
             trial = study.ask()
         except pb.StorageError:

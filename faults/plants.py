@@ -106,8 +106,8 @@ def _alive_as_dead() -> None:
 
 @_plant("storm")
 def _one_lost_too_many() -> None:
-    real = expiry.reap
-    _set(dispatch, "reap", lambda ledger, turn, most: real(ledger, turn, most + 1))
+    real = expiry.expire
+    _set(dispatch, "expire", lambda ledger, turn, most: real(ledger, turn, most + 1))
 
 
 @_plant("storm")
@@ -193,7 +193,7 @@ def _second_counts() -> None:
     real = Dispatcher.settle
 
     def settle(self: Dispatcher, transaction: Any, report: Report) -> bool:
-        running = self.folded.ledger.running
+        running = self.view.ledger.running
         if report.trial not in running:
             return True
         return real(self, transaction, report)

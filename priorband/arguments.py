@@ -1,4 +1,4 @@
-"""What people hand to a study, checked: each error says what was wrong and what is allowed."""
+"""Checks of arguments: each returns the checked value, or raises an error that says what to do."""
 
 import json
 import math
@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from priorband.errors import ConfigError, LossError, SingleRungWarning, SpaceError, TrialError
+from priorband.errors import (
+    ArgumentError,
+    ConfigError,
+    LossError,
+    SingleRungWarning,
+    SpaceError,
+    TrialError,
+    suggestion,
+)
+from priorband.failures import FAILURE_KINDS, FailureKind
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.history import History
 from priorband.ladder import Ladder
@@ -24,34 +33,34 @@ LONGEST_METRICS = 1_000_000
 
 
 def given_space(space: Space) -> Space:
-    """A space, or the word that it is none."""
+    """Return `space`, or raise `SpaceError` if it is not a `Space`."""
     if not isinstance(space, Space):
         raise SpaceError(f"`space` must be a Space, got {space!r}. Write Space({{...}}).")
     return space
 
 
-def warn_of_one_rung(fidelity: Fidelity | None, eta: int) -> None:
-    """For methods that live on several; what the fidelity itself has warned of is not repeated."""
+def warn_of_one_rung(fidelity: Fidelity | None, eta: int, stacklevel: int) -> None:
+    """Warn that a method for several rungs gets one, unless `Fidelity` has warned already."""
     if fidelity is None:
         warnings.warn(
             "No fidelity was given, so every trial is a full training. Give one, such as "
-            "Fidelity('epochs', 1, 81), or take a method without, such as 'random+prior'.",
+            "Fidelity('epochs', 1, 81), or use a method without one, such as 'random+prior'.",
             SingleRungWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     elif eta != USUAL_ETA:
-        warn_single_rung(fidelity, eta, stacklevel=4)
+        warn_single_rung(fidelity, eta, stacklevel=stacklevel + 1)
 
 
 def given_seed(seed: int) -> int:
-    """A seed as an integer."""
+    """Return `seed` as an `int`, or raise `ArgumentError`."""
     if not whole(seed):
-        raise SpaceError(f"`seed` must be a whole number, got {seed!r}.")
+        raise ArgumentError(f"`seed` must be a whole number, got {seed!r}.")
     return int(seed)
 
 
 def given_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
-    """A fidelity that fits the space; a single full one where none was given."""
+    """Return `fidelity` if it fits the space; without one, a fidelity of full trainings only."""
     if fidelity is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingleRungWarning)
@@ -69,7 +78,7 @@ def given_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
 def given_prior(
     prior: Prior | Mapping[str, Any] | None, space: Space, fidelity: Fidelity | None
 ) -> Prior:
-    """A prior over the space: its parameters' own, beliefs by name, or one that was made."""
+    """Return the prior: the parameters' own, one made of beliefs by name, or the given object."""
     if prior is None:
         return space.prior
     if not isinstance(prior, Mapping):
@@ -84,7 +93,7 @@ def given_prior(
         try:
             space.check(prior.mode)
         except ConfigError as error:
-            raise SpaceError(f"The prior is of another space. Its mode: {error}") from None
+            raise SpaceError(f"`prior` is over another space. Its mode: {error}") from None
         return prior
     if fidelity is not None and fidelity.name in prior:
         raise SpaceError(f"`{fidelity.name}` is the fidelity and takes no prior. Drop it.")
@@ -92,7 +101,7 @@ def given_prior(
 
 
 def given_loss(loss: Any) -> float:
-    """A loss as a float: numbers of Python, numpy and torch, but nothing that merely converts."""
+    """Return a loss as a `float`; accept real numbers of Python, numpy and torch only."""
     if type(loss) is float:
         return loss
     dtype = getattr(loss, "dtype", float)
@@ -115,8 +124,17 @@ def given_loss(loss: Any) -> float:
         raise LossError(f"A loss must be one real number, got {_shown(loss)}.") from None
 
 
+def given_kind(kind: str) -> FailureKind:
+    """Return a kind of failure, or raise `ArgumentError` if there is no such kind."""
+    if kind not in FAILURE_KINDS:
+        raise ArgumentError(
+            f"`kind` must be a kind of failure, got {kind!r}. {suggestion(kind, FAILURE_KINDS)}"
+        )
+    return kind
+
+
 def given_cost(cost: Any) -> float:
-    """A cost, of which a budget can be made."""
+    """Return a cost as a `float`, or raise `LossError` if it is not finite."""
     number = given_loss(cost)
     if not math.isfinite(number):
         raise LossError(f"A cost must be a finite number, got {number!r}.")
@@ -124,29 +142,33 @@ def given_cost(cost: Any) -> float:
 
 
 def given_seconds(name: str, seconds: Any) -> float:
-    """A time for which a trial is held."""
+    """Return a number of seconds above 0, or raise `ArgumentError` naming the argument."""
     number = real(seconds)
     if number is None or number <= 0:
-        raise SpaceError(f"`{name}` must be a number of seconds above 0, got {seconds!r}.")
+        raise ArgumentError(f"`{name}` must be a number of seconds above 0, got {seconds!r}.")
     return number
 
 
 def known_trial(history: History, trial: Trial | int) -> Trial:
-    """A trial of this history, by itself or by its id."""
+    """Return the trial of this history that `trial`, a trial or an id, stands for."""
     number = trial.id if isinstance(trial, Trial) else trial
     if not whole(number):
-        raise TrialError(f"A trial is told by itself or by its id, got {trial!r}.")
+        raise TrialError(f"`trial` must be a Trial or its id, got {trial!r}.")
     if not 0 <= number < len(history):
-        known = f"ids go from 0 to {len(history) - 1}" if len(history) else "none was asked yet"
+        known = (
+            f"ids go from 0 to {len(history) - 1}" if len(history) else "none has been asked yet"
+        )
         raise TrialError(f"There is no trial {number} in this study: {known}.")
     asked = history.trial(number)
     if isinstance(trial, Trial) and trial != asked:
-        raise TrialError(f"Trial {number} of this study is another one: was it asked elsewhere?")
+        raise TrialError(
+            f"Trial {number} of this study is a different one: was it asked from another study?"
+        )
     return asked
 
 
 def running_trial(history: History, trial: Trial | int) -> Trial:
-    """A trial that has not ended."""
+    """Return the trial, or raise `TrialError` if it has ended."""
     asked = known_trial(history, trial)
     outcome = history.outcome(asked.id)
     if outcome is not None:
@@ -157,7 +179,7 @@ def running_trial(history: History, trial: Trial | int) -> Trial:
 
 
 def any_fidelity(given: float, fidelity: Fidelity, ladder: Ladder) -> float:
-    """A fidelity at which a result may lie: a rung's own number where it is near one."""
+    """Return a fidelity at which a result may be; a rung's exact value where it is close to one."""
     number, high = real(given), fidelity.high
     if number is None or not 0 < number <= high:
         raise SpaceError(f"`{fidelity.name}` must lie in (0, {high!r}], got {given!r}.")
@@ -166,7 +188,7 @@ def any_fidelity(given: float, fidelity: Fidelity, ladder: Ladder) -> float:
 
 
 def trial_fidelity(given: float | None, fidelity: Fidelity, ladder: Ladder) -> float | None:
-    """A fidelity at which a trial can be run, or None for wherever the plan has room."""
+    """Return a fidelity at which a trial can be run, or None to leave it to the scheduler."""
     at = None if given is None else any_fidelity(given, fidelity, ladder)
     if fidelity.integer and at is not None and not whole(at):
         raise SpaceError(f"`{fidelity.name}` must be a whole number, got {given!r}.")
@@ -174,7 +196,7 @@ def trial_fidelity(given: float | None, fidelity: Fidelity, ladder: Ladder) -> f
 
 
 def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Metrics as JSON can carry them, as many as are kept with a result.
+    """Return metrics as JSON can hold them, up to a total length.
 
     >>> plain_metrics({"acc": np.float32(0.5)})
     {'acc': 0.5}
@@ -184,14 +206,14 @@ def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
         plain_one = plain_metric(value)
         room -= len(json.dumps({name: plain_one}))
         if room < 0:
-            kept["..."] = f"{len(metrics) - len(kept)} more metrics found no room"
+            kept["..."] = f"{len(metrics) - len(kept)} more metrics were too long to keep"
             break
         kept[name] = plain_one
     return kept
 
 
 def plain_metric(value: Any) -> Any:
-    """A metric as JSON can carry it; what it cannot, or what is too long, is kept as text."""
+    """Return a metric as JSON can hold it; as text where it cannot, or where it is too long."""
     try:
         number = given_loss(value)
         return number if math.isfinite(number) else str(number)
@@ -209,7 +231,7 @@ def plain_metric(value: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """What a value prints as, where it can: a metric may not cost the result it comes with."""
+    """Return a value's repr; never raise, since a metric must not cost the result it comes with."""
     try:
         return repr(value)[:LONGEST_TEXT]
     except Exception as error:

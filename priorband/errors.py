@@ -1,24 +1,25 @@
-"""What can be wrong with what a person gave us, and how we say it.
+"""The errors that this library raises on purpose.
 
     PriorbandError
-    ├── SpaceError        (ValueError)    a parameter, a space, a prior or a fidelity that cannot be
-    ├── ConfigError       (ValueError)    a configuration that does not lie in the space
+    ├── ArgumentError     (ValueError)    an argument that is not allowed, such as a negative budget
+    ├── SpaceError        (ValueError)    an invalid parameter, space, prior or fidelity
+    ├── ConfigError       (ValueError)    a configuration that is not in the space
     ├── MethodError       (ValueError)    an unknown method, or an option that it does not take
     ├── TrialError        (ValueError)    a trial that is unknown, or was told already
     ├── LossError         (TypeError)     a loss that is not a number
     ├── ExhaustedError    (RuntimeError)  nothing is left to try, or the budget is handed out
-    ├── FormatError       (ValueError)    data that is no study, or one of a newer library
+    ├── FormatError       (ValueError)    data that is not a study, or is from a newer version
     ├── DamagedError      (RuntimeError)  a study whose records are not what was written
     ├── MismatchError     (ValueError)    a study opened with another problem than its own
-    ├── HaltedError       (RuntimeError)  an objective that fails in the same way from the start
+    ├── HaltedError       (RuntimeError)  an objective that keeps failing in the same way
     ├── RankError         (RuntimeError)  ranks of a job that cannot go on training together
-    ├── StorageError      (OSError)       storage that is busy, full or out of reach for now
+    ├── StorageError      (OSError)       storage that is busy, full or not reachable for now
     ├── ExtraError        (ImportError)   an optional package that is not installed
-    └── DataError         (ValueError)    a benchmark's data that is missing, or is not what it says
+    └── DataError         (ValueError)    benchmark data that is missing or not as expected
 
     SingleRungWarning     (UserWarning)   a fidelity range too narrow for more than one rung
 
-Each message says what was wrong, what is allowed and, where it is not plain, what to do.
+Each message says what was wrong, what is allowed and, where it is not obvious, what to do.
 """
 
 from collections.abc import Iterable
@@ -26,15 +27,19 @@ from difflib import get_close_matches
 
 
 class PriorbandError(Exception):
-    """The root of all errors that this library raises on purpose."""
+    """The base class of all errors that this library raises on purpose."""
+
+
+class ArgumentError(PriorbandError, ValueError):
+    """An argument that is not allowed, such as a negative budget or a wrong URL."""
 
 
 class SpaceError(PriorbandError, ValueError):
-    """A parameter, a space, a prior or a fidelity that cannot be."""
+    """An invalid parameter, space, prior or fidelity."""
 
 
 class ConfigError(PriorbandError, ValueError):
-    """A configuration that does not lie in the space."""
+    """A configuration that is not in the space."""
 
 
 class MethodError(PriorbandError, ValueError):
@@ -54,7 +59,7 @@ class ExhaustedError(PriorbandError, RuntimeError):
 
 
 class FormatError(PriorbandError, ValueError):
-    """Data that is no study, or one that a newer library wrote."""
+    """Data that is not a study, or that a newer version wrote."""
 
 
 class DamagedError(PriorbandError, RuntimeError):
@@ -66,7 +71,7 @@ class MismatchError(PriorbandError, ValueError):
 
 
 class HaltedError(PriorbandError, RuntimeError):
-    """An objective that fails in the same way from the start."""
+    """An objective that keeps failing in the same way from the start."""
 
 
 class RankError(PriorbandError, RuntimeError):
@@ -74,7 +79,7 @@ class RankError(PriorbandError, RuntimeError):
 
 
 class StorageError(PriorbandError, OSError):
-    """Storage that is busy, full, restarting or out of reach: worth another try."""
+    """Storage that is busy, full, restarting or not reachable: worth another try."""
 
 
 class ExtraError(PriorbandError, ImportError):
@@ -82,7 +87,7 @@ class ExtraError(PriorbandError, ImportError):
 
 
 class DataError(PriorbandError, ValueError):
-    """A benchmark's data that is missing, or is not what it says."""
+    """Benchmark data that is missing or not as expected."""
 
 
 class SingleRungWarning(UserWarning):
@@ -90,7 +95,7 @@ class SingleRungWarning(UserWarning):
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`Did you mean ...? Known: ...`, to end a message about an unknown word."""
+    """`Did you mean ...? Known: ...`, for the end of a message about an unknown name."""
     names = sorted(known)
     close = get_close_matches(str(word), names, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}? " if close else ""

@@ -1,48 +1,224 @@
-"""The study: asks for trials, is told of losses, and remembers in what order."""
+"""The study: ask for trials, tell their losses."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from threading import RLock
 from typing import Any, final
 
 from priorband.arguments import (
     any_fidelity,
-    given_fidelity,
+    given_cost,
+    given_kind,
     given_loss,
-    given_prior,
-    given_seed,
-    given_space,
+    known_trial,
+    plain_metrics,
     running_trial,
     trial_fidelity,
-    warn_of_one_rung,
 )
 from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
-from priorband.named_methods import optimizer as named_method
 from priorband.optimizers import Optimizer
+from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
-from priorband.schedulers.full import FullFidelity
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
 
 
+class BaseStudy(ABC):
+    """What `Study` and the studies of `open_study` have in common.
+
+    Functions that take a study take either kind.
+    """
+
+    problem: Problem
+
+    @property
+    def space(self) -> Space:
+        """The search space."""
+        return self.problem.space
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed about good configurations."""
+        return self.problem.prior
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """How long a trial can be trained."""
+        return self.problem.fidelity
+
+    @property
+    def optimizer(self) -> Optimizer:
+        """The method: a scheduler and a sampler."""
+        return self.problem.optimizer
+
+    @property
+    def seed(self) -> int:
+        """The seed of all decisions."""
+        return self.problem.seed
+
+    @property
+    @abstractmethod
+    def state(self) -> State:
+        """The space, the prior, the ladder and the history: all that the next decision reads."""
+
+    @property
+    def best(self) -> Observation | None:
+        """The lowest loss at any fidelity; None before the first result."""
+        return self.state.history.best
+
+    @property
+    def best_in_full(self) -> Observation | None:
+        """The lowest loss of a full training; None before the first one."""
+        return self.state.history.best_at(self.problem.fidelity.high)
+
+    @abstractmethod
+    def ask(self) -> Trial:
+        """Return the next trial to evaluate.
+
+        Any number of trials may be open at once: ask again before you tell.
+
+        Returns:
+            The trial, with its configuration, its fidelity and, if it continues another trial,
+            the id of that parent.
+
+        Raises:
+            ExhaustedError: if nothing is left to try.
+        """
+
+    @abstractmethod
+    def tell(
+        self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
+    ) -> bool:
+        """Report the loss of a trial.
+
+        Args:
+            trial: the trial, or its id.
+            loss: a real number; lower is better. A loss that is not finite is a failure.
+            cost: what the trial cost, in a unit of your own.
+            **metrics: other values to keep with the result.
+
+        Returns:
+            Whether the loss counts: False if another worker has ended the trial already.
+
+        Raises:
+            TrialError: if the trial is unknown, or was told already.
+            LossError: if the loss or the cost is not a number.
+        """
+
+    @abstractmethod
+    def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
+        """Report that a trial brought no loss: it is never promoted.
+
+        Args:
+            trial: the trial, or its id.
+            reason: what went wrong, for people.
+            kind: what sort of failure it was.
+
+        Returns:
+            Whether the failure counts: False if another worker has ended the trial already.
+
+        Raises:
+            TrialError: if the trial is unknown, or was told already.
+            ArgumentError: if there is no such kind of failure.
+        """
+
+    @abstractmethod
+    def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
+        """Queue a configuration to be tried next.
+
+        It takes the place of the sampler's next draw and is then promoted like any other.
+
+        Args:
+            config: a value for each parameter of the space.
+            fidelity: where to evaluate it, outside the schedule; None leaves it to the scheduler.
+
+        Raises:
+            ConfigError: if the configuration is not in the space.
+            SpaceError: if the fidelity is out of range.
+        """
+
+    @abstractmethod
+    def add(
+        self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
+    ) -> Observation:
+        """Add a finished result from elsewhere.
+
+        It counts for the incumbent, and for the scores if its fidelity is that of a rung. It uses
+        none of the budget and is never promoted.
+
+        Args:
+            config: a value for each parameter of the space.
+            loss: a real number; one that is not finite is a failure.
+            fidelity: where it was evaluated; None means a full training.
+
+        Returns:
+            The observation, with the trial that now stands for the result.
+
+        Raises:
+            ConfigError: if the configuration is not in the space.
+            SpaceError: if the fidelity is out of range.
+            LossError: if the loss is not a number.
+        """
+
+    @abstractmethod
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take over events of another study of the same problem, in their order.
+
+        Args:
+            events: the events, such as `other.state.history.events`.
+        """
+
+    @abstractmethod
+    def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
+        """Return what was told beside a trial's loss: the metrics, and "cost" if there was one.
+
+        Args:
+            trial: the trial, or its id.
+
+        Raises:
+            TrialError: if the trial is unknown.
+        """
+
+    def replay(self) -> Replay:
+        """Make every decision again, from what was known when it was made, and compare.
+
+        Returns:
+            The decisions by trial id; `exact` says whether all came out as recorded.
+        """
+        problem = self.problem
+        events = self.state.history.events
+        return replayed(problem.optimizer, problem.seed, problem.start(), events)
+
+
 @final
-class Study:
-    """One tuning: a space, a fidelity, a method, a seed, and what has happened so far.
+class Study(BaseStudy):
+    """A study in memory: a space, a fidelity, a method, a seed, and what has happened so far.
+
+    Args:
+        space: the search space.
+        fidelity: how long a trial can be trained; None if each trial is a full training.
+        method: a name from `methods()`, or an `Optimizer`.
+        seed: the seed of all decisions.
+        prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
+
+    Raises:
+        SpaceError: if the space, the fidelity or the prior is invalid.
+        MethodError: if there is no such method.
+        ArgumentError: if the seed is not a whole number.
 
     >>> from priorband import Fidelity, Float, Space, Study
     >>> space = Space({"x": Float(0, 1, prior=0.4)})
     >>> study = Study(space, fidelity=Fidelity("epochs", 1, 9), seed=0)
     >>> for _ in range(20):
     ...     trial = study.ask()
-    ...     study.tell(trial, (trial.config["x"] - 0.3) ** 2 + 1 / trial.fidelity)
+    ...     counted = study.tell(trial, (trial.config["x"] - 0.3) ** 2 + 1 / trial.fidelity)
     >>> study.best.fidelity, round(study.best.config["x"], 1)
     (9, 0.3)
-
-    `method` is a name (see `methods()`) or an `Optimizer`. `prior` replaces what the space's own
-    parameters say: beliefs by name, or a `Prior`. Any number of trials may be open at once.
     """
 
     def __init__(
@@ -53,15 +229,10 @@ class Study:
         seed: int = 0,
         prior: Prior | Mapping[str, Any] | None = None,
     ) -> None:
-        self.space = given_space(space)
-        self.optimizer = method if isinstance(method, Optimizer) else named_method(method)
-        self.fidelity = given_fidelity(fidelity, space)
-        self.seed = given_seed(seed)
-        self.prior = given_prior(prior, space, fidelity)
-        self._state = self.optimizer.start(space, self.prior, self.fidelity)
+        self.problem = make_problem(space, fidelity, method, seed, prior)
+        self._state = self.problem.start()
+        self._metrics: dict[int, dict[str, Any]] = {}
         self._lock = RLock()
-        if not isinstance(self.optimizer.scheduler, FullFidelity):
-            warn_of_one_rung(fidelity, self.optimizer.eta)
 
     def __repr__(self) -> str:
         ended = len(self.state.history.observations)
@@ -69,47 +240,44 @@ class Study:
 
     @property
     def state(self) -> State:
-        """The space, the prior, the ladder and the history: what the next decision will look at."""
+        """The space, the prior, the ladder and the history: all that the next decision reads."""
         return self._state
 
-    @property
-    def best(self) -> Observation | None:
-        """The lowest loss seen at any fidelity; None before the first."""
-        return self._state.history.best
-
-    @property
-    def best_in_full(self) -> Observation | None:
-        """The lowest loss of a full training; None before the first."""
-        return self._state.history.best_at(self.fidelity.high)
-
     def ask(self) -> Trial:
-        """The next trial to evaluate."""
+        """Return the next trial to evaluate."""
         with self._lock:
-            trial = self.optimizer.propose(self._state, self.seed)
+            trial = self.problem.optimizer.propose(self._state, self.problem.seed)
             self._append(Asked(trial))
             return trial
 
-    def tell(self, trial: Trial | int, loss: Any) -> None:
-        """What an evaluation brought. A loss that is not finite is a failure."""
+    def tell(
+        self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
+    ) -> bool:
+        """Report the loss of a trial. A loss that is not finite is a failure."""
         number = given_loss(loss)
+        kept = plain_metrics(metrics) if metrics else {}
+        if cost is not None:
+            kept["cost"] = given_cost(cost)
         with self._lock:
             running = running_trial(self._state.history, trial)
+            if kept:
+                self._metrics[running.id] = kept
             if math.isfinite(number):
                 self._append(Told(running.id, number))
             else:
-                self._append(Failed(running.id, f"the loss was {number}"))
+                reason = failure_reason("diverged", f"the loss was {number}")
+                self._append(Failed(running.id, reason))
+        return True
 
-    def fail(self, trial: Trial | int, reason: object = "") -> None:
-        """An evaluation brought no loss: its slot is filled, and it is never promoted."""
+    def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
+        """Report that a trial brought no loss: it is never promoted."""
+        why = failure_reason(given_kind(kind), str(reason))
         with self._lock:
-            self._append(Failed(running_trial(self._state.history, trial).id, str(reason)))
+            self._append(Failed(running_trial(self._state.history, trial).id, why))
+        return True
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
-        """A known configuration to try next.
-
-        It takes the place of the sampler's next draw and then follows the plan like any other; with
-        a `fidelity` it is evaluated there, outside the plan.
-        """
+        """Queue a configuration to be tried next."""
         at = trial_fidelity(fidelity, self.fidelity, self._state.ladder)
         with self._lock:
             self._append(Queued(self.space.check(config), at))
@@ -117,11 +285,7 @@ class Study:
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
-        """A finished result from elsewhere, at any fidelity; of a full training by default.
-
-        It counts for the incumbent, and for the scores where its fidelity is a rung's. It costs
-        this study nothing, and is never promoted.
-        """
+        """Add a finished result from elsewhere, at any fidelity; a full training by default."""
         checked, number = self.space.check(config), given_loss(loss)
         full = self.fidelity.high if fidelity is None else fidelity
         at = any_fidelity(full, self.fidelity, self._state.ladder)
@@ -135,12 +299,13 @@ class Study:
             return outcome
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Take over what happened elsewhere, in its order: this is then the study it happened to.
+        """Take over events of another study of the same problem, in their order.
 
         >>> from priorband import Float, Space, Study
         >>> space = Space({"x": Float(0, 1)})
         >>> one, other = (Study(space, method="random") for _ in range(2))
         >>> one.tell(one.ask(), 0.5)
+        True
         >>> other.follow(one.state.history.events)
         >>> other.best == one.best, other.replay().exact
         (True, True)
@@ -149,10 +314,9 @@ class Study:
             for event in events:
                 self._append(event)
 
-    def replay(self) -> Replay:
-        """Each decision made again from what was known when it was made."""
-        start = self.optimizer.start(self.space, self.prior, self.fidelity)
-        return replayed(self.optimizer, self.seed, start, self._state.history.events)
+    def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
+        """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
+        return dict(self._metrics.get(known_trial(self._state.history, trial).id, {}))
 
     def _append(self, event: Event) -> None:
         self._state = self._state.after(event)

@@ -19,9 +19,10 @@ TESTS = Path(__file__).parent
 
 # From the bottom to the top. A line's modules may import what it names, each other, and what all
 # may import; a longer name wins over a shorter one. A line names only lines above it.
-EVERYBODY_MAY_IMPORT = "errors numeric streams values"
+EVERYBODY_MAY_IMPORT = "errors failures numeric streams values"
 LAYERS = {
     "errors": "",
+    "failures": "",
     "numeric": "",
     "streams": "",
     "values": "",
@@ -44,12 +45,12 @@ LAYERS = {
     "named_methods": "conditions schedulers samplers optimizers",
     "replay": "trial events state samplers.base optimizers",
     "arguments": "space fidelity ladder trial history",
-    "study": "space fidelity trial events state schedulers optimizers named_methods replay "
-    "arguments",
+    "problem": "space fidelity state schedulers optimizers named_methods arguments",
+    "study": "space fidelity trial events state optimizers replay arguments problem",
     "storage": "",
     "durable": "space fidelity trial events history state conditions schedulers samplers "
-    "optimizers named_methods replay arguments storage",
-    "repair": "space trial events history storage durable",
+    "optimizers arguments problem study storage",
+    "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",
     "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import priorband as pb
-from priorband.durable.messages import Report, restored_report
+from priorband.durable.messages import Report
 from priorband.errors import FormatError, StorageError
 from priorband.storage.spool import Spool
 from priorband.workers import pool
@@ -199,7 +199,7 @@ def test_results_that_another_user_has_left_are_not_handed_in(
 @pytest.mark.parametrize("trial", [-1, 10**30])
 def test_a_spooled_result_of_no_trial_is_refused(trial: int) -> None:
     with pytest.raises(FormatError):
-        restored_report(Report(trial, 1, 0.5).described())
+        Report.from_data(Report(trial, 1, 0.5).to_data())
 
 
 def test_workers_that_have_started_are_ended_when_another_cannot(

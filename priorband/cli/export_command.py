@@ -1,6 +1,6 @@
-"""`priorband export`: a study as a table, one row a trial.
+"""`priorband export`: a study as a table with one row per trial.
 
-Text in a CSV file cannot become a formula of a spreadsheet, nor control a terminal.
+Text in a CSV file cannot become a formula in a spreadsheet, nor control a terminal.
 """
 
 import argparse
@@ -11,13 +11,22 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from priorband.cli.argument_types import STUDY, Command
-from priorband.cli.read_study import viewed
+from priorband.cli.read_study import open_for_reading
 from priorband.display.text import jsonable, moment, printable
+from priorband.durable.records import (
+    AdoptedRecord,
+    AskedRecord,
+    FailedRecord,
+    Record,
+    ToldRecord,
+    TrialEnd,
+    decode,
+)
 from priorband.durable.study import DurableStudy
-from priorband.storage.json_text import body
+from priorband.failures import split_reason
 from priorband.trial import Observation, Trial
 
 Row = dict[str, Any]
@@ -41,7 +50,7 @@ def grammar(command: Command) -> None:
 
 
 def _export(args: argparse.Namespace) -> int:
-    with viewed(args.study) as study:
+    with open_for_reading(args.study) as study:
         table, settings = rows(study), study.problem.space.parameters
     text = as_json_text(table) if args.json else as_csv(table, settings)
     if args.output is None:
@@ -52,26 +61,25 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def rows(study: DurableStudy) -> list[Row]:
-    """A row for each trial of a study, in the order they were asked."""
-    history, kept = study.state.history, _records(study)
-    made = []
+    """One row per trial, in the order in which they were asked."""
+    history, entries, table = study.state.history, _entries(study), list[Row]()
     for trial in history.trials:
-        known = kept[trial.id]
         row = _about(trial) | _outcome(history.outcome(trial.id), study.maximize)
         if row["status"] == "running" and trial.id in study.ledger.waiting:
             row["status"] = "waiting"
-        made.append(row | _attempts(known) | {"config": dict(trial.config), **_details(known)})
-    return made
+        row |= _attempts(entries[trial.id]) | {"config": dict(trial.config)}
+        table.append(row | _metrics(entries[trial.id]))
+    return table
 
 
 def as_json_text(table: Iterable[Row]) -> str:
-    """The rows as JSON, an object a line."""
+    """The rows as JSON, one object per line."""
     lines = (json.dumps(jsonable(row), allow_nan=False) for row in table)
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def as_csv(table: Iterable[Row], settings: Iterable[str]) -> str:
-    """The rows as comma-separated values; settings and metrics have columns of their own."""
+    """The rows as comma-separated values, with a column for each setting and metric."""
     flat = [_flat(row) for row in table]
     names = dict.fromkeys([*_COLUMNS, *(f"config.{name}" for name in settings)])
     for row in flat:
@@ -85,7 +93,7 @@ def as_csv(table: Iterable[Row], settings: Iterable[str]) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file completely, or leave the one that is there."""
+    """Write a file completely, or leave the existing one as it is."""
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
         path.write_text(text, encoding="utf-8")
         return
@@ -110,44 +118,59 @@ def _outcome(outcome: Observation | None, maximize: bool) -> Row:
     if outcome is None:
         return {"status": "running", "kind": None, "reason": None, "value": None, "loss": None}
     if outcome.failed:
-        kind, _, reason = outcome.reason.partition(": ")
+        kind, reason = split_reason(outcome.reason)
         return {"status": "failed", "kind": kind, "reason": reason, "value": None, "loss": None}
     value = -outcome.loss if maximize else outcome.loss
     ended = {"status": "succeeded", "kind": None, "reason": None}
     return ended | {"value": value, "loss": outcome.loss}
 
 
-def _records(study: DurableStudy) -> dict[int, list[tuple[str, str, float, Row]]]:
-    """The kind, the worker, the time and the body of each trial's records."""
-    kept: dict[int, list[tuple[str, str, float, Row]]] = {}
+class _Entry(NamedTuple):
+    """A record of a trial, with who wrote it and when."""
+
+    worker: str
+    at: float
+    record: Record
+
+
+def _entries(study: DurableStudy) -> dict[int, list[_Entry]]:
+    """The records of each trial."""
+    entries: dict[int, list[_Entry]] = {}
     for row in study.journal.read(0):
         if row.trial is not None and row.seq <= study.ledger.seq:
-            kept.setdefault(row.trial, []).append((row.kind, row.worker, row.at, body(row.body)))
-    return kept
+            entries.setdefault(row.trial, []).append(_Entry(row.worker, row.at, decode(row)))
+    return entries
 
 
-def _attempts(known: list[tuple[str, str, float, Row]]) -> Row:
+def _attempts(entries: list[_Entry]) -> Row:
     """Who worked on a trial and when; the attempt that counts is the one that ended it."""
-    begun = [(worker, at) for kind, worker, at, _ in known if kind in ("asked", "adopted")]
-    ends = [(at, about) for kind, _, at, about in known if kind in ("told", "failed")]
-    ended, about = ends[-1] if ends else (None, {})
-    which = min(max(about.get("attempt", len(begun)), 1), len(begun))
-    worker, since = begun[which - 1]
-    seconds = about.get("seconds", None if ended is None else ended - since)
+    begun = [e for e in entries if isinstance(e.record, AskedRecord | AdoptedRecord)]
+    ended, at = _end(entries)
+    which = len(begun) if ended is None else ended.attempt
+    worker, since, _ = begun[min(max(which, 1), len(begun)) - 1]
+    seconds = None if ended is None else ended.details.get("seconds", at - since)
     return {
-        "cost": about.get("cost"),
+        "cost": None if ended is None else ended.cost,
         "seconds": seconds,
         "attempts": len(begun),
         "worker": worker,
-        "asked": moment(begun[0][1]),
-        "ended": None if ended is None else moment(ended),
+        "asked": moment(begun[0].at),
+        "ended": None if ended is None else moment(at),
     }
 
 
-def _details(known: list[tuple[str, str, float, Row]]) -> Row:
-    metrics = [about.get("metrics") for kind, *_, about in known if kind in ("told", "failed")]
-    found = metrics[-1] if metrics else None
-    return {"metrics": found if isinstance(found, dict) else {}}
+def _metrics(entries: list[_Entry]) -> Row:
+    ended, _ = _end(entries)
+    metrics = None if ended is None else ended.details.get("metrics")
+    return {"metrics": metrics if isinstance(metrics, dict) else {}}
+
+
+def _end(entries: list[_Entry]) -> tuple[TrialEnd | None, float]:
+    """The record that ended a trial, and when."""
+    for _, at, record in reversed(entries):
+        if isinstance(record, ToldRecord | FailedRecord):
+            return record, at
+    return None, 0.0
 
 
 def _flat(row: Row) -> Row:
@@ -159,7 +182,7 @@ def _flat(row: Row) -> Row:
 
 
 def _cell(value: Any) -> str | float | None:
-    """A value as a cell: a number stays one, and no text is taken for a formula."""
+    """A value as a cell: a number stays a number, and no text is taken for a formula."""
     plain = jsonable(value)
     if isinstance(plain, bool | list | dict):
         plain = json.dumps(plain)

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.display.text import printable
-from priorband.durable.ledger import FAILURE_KINDS
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.events import Failed, Queued
+from priorband.failures import FAILURE_KINDS
 from priorband.repair.scan import Finding
 from priorband.storage.high_water import salvage_hint
 from priorband.trial import IMPORTED
@@ -94,7 +94,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _salvage(args: argparse.Namespace) -> int:
-    from priorband.repair.check import salvage
+    from priorband.repair.salvage import salvage
 
     made = salvage(args.study, args.new)
     print(f"{printable(made.where)} is made of {made.kept} intact records.")

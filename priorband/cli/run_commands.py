@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from priorband.cli.argument_types import (
@@ -25,16 +26,17 @@ from priorband.cli.load_objects import (
     objective_named,
     space_named,
 )
+from priorband.display.displays import Show
 from priorband.display.text import paragraphs, printable
 from priorband.durable.budget import Budget
-from priorband.durable.messages import attempts
-from priorband.durable.open import located
+from priorband.durable.messages import allowed_attempts
+from priorband.durable.open import creation, journal_at
+from priorband.durable.records import FailedRecord, decode
 from priorband.durable.serialize import to_plain
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
-from priorband.storage.json_text import body
 from priorband.storage.postgres_url import shown
 from priorband.workers.tuning import tune
 
@@ -190,12 +192,12 @@ def _worker(args: argparse.Namespace) -> int:
 
 
 def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int:
-    attempts(args.retries)
+    allowed_attempts(args.retries)
     how = None if args.method is None else method_named(args.method)
     options = {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
     options |= {"workers": args.workers, "gpus_per_trial": args.gpus_per_trial}
     options |= {"folder": args.folder, "lease": args.lease, "retries": args.retries}
-    show = args.show or ("plain" if args.show_output else None)
+    show: Show | None = args.show or ("plain" if args.show_output else None)
     try:
         tune(
             objective,
@@ -247,17 +249,13 @@ def _attribute(module: Any, name: str, kind: type) -> Any:
     return next((one for one in found if isinstance(one, kind)), None)
 
 
-def _stored(where: str) -> dict[str, Any] | None:
-    """A study's problem as plain data; None where there is no study."""
-    journal = located(where, read_only=True)
+def _stored(where: str) -> Mapping[str, Any] | None:
+    """The data of a study's problem; None if there is no study."""
+    journal = journal_at(where, read_only=True)
     try:
-        first = journal.first() if journal.exists() else None
+        return creation(journal).problem if journal.exists() else None
     finally:
         journal.close()
-    if first is None:
-        return None
-    problem = body(first.body).get("problem")
-    return problem if isinstance(problem, dict) else {}
 
 
 def _place(args: argparse.Namespace) -> str:
@@ -271,13 +269,13 @@ def _again(args: argparse.Namespace) -> str:
 
 
 def _show_last_traceback(where: str) -> None:
-    """What the objective raised last, since it is the objective that must be mended."""
-    journal = located(where, read_only=True)
+    """Print what the objective raised last, since it is the objective that must be fixed."""
+    journal = journal_at(where, read_only=True)
     try:
         failed = [row for row in journal.read(0) if row.kind == "failed"]
     finally:
         journal.close()
-    for row in failed[-1:]:
-        trace = body(row.body).get("traceback")
+    for record in map(decode, failed[-1:]):
+        trace = record.details.get("traceback") if isinstance(record, FailedRecord) else None
         if isinstance(trace, str):
-            print(f"Trial {row.trial}:\n{paragraphs(trace.rstrip())}", file=sys.stderr)
+            print(f"Trial {record.trial}:\n{paragraphs(trace.rstrip())}", file=sys.stderr)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from priorband.cli.argument_types import STUDY, Command
-from priorband.cli.read_study import own_method, viewed
+from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.displays import display
 from priorband.display.overview import Overview, Result, as_json, overview, result_json
 from priorband.display.polling import StudyWatcher
@@ -50,7 +50,7 @@ def _of_a_study(command: Command, name: str, does: str) -> argparse.ArgumentPars
 
 
 def _status(args: argparse.Namespace) -> int:
-    with viewed(args.study) as study:
+    with open_for_reading(args.study) as study:
         if args.watch:
             return _watch(study, "json" if args.json else None)
         seen = StudyWatcher(study).look()
@@ -122,12 +122,12 @@ def _table(seen: Overview) -> Iterator[str]:
 
 def _method(study: DurableStudy) -> str:
     """What the study's method is called, if it has a name."""
-    how, own = study.problem.optimizer, own_method(study)
+    how, own = study.problem.optimizer, custom_method(study)
     return own or next((name for name in methods() if optimizer(name) == how), "a custom method")
 
 
 def _best(args: argparse.Namespace) -> int:
-    with viewed(args.study) as study:
+    with open_for_reading(args.study) as study:
         seen = overview(study, [], study.journal.now())
     found = seen.best_in_full if args.full else seen.best
     if found is None:

@@ -9,14 +9,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, final
+from typing import Literal, Protocol, final
 
 from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
 from priorband.display.live import LiveDisplay
 from priorband.durable.study import DurableStudy
-from priorband.errors import MethodError
+from priorband.errors import ArgumentError
 
-SHOWS = ("live", "plain", "json", "quiet")
+Show = Literal["live", "plain", "json", "quiet"]
+SHOWS: tuple[Show, ...] = Show.__args__  # type: ignore[attr-defined]  # a Literal has them
 ECHO = 2.0  # seconds in which the same message is an echo
 
 
@@ -33,13 +34,13 @@ class Display(Protocol):
         """The study has ended, for now or for good."""
 
 
-def given_show(show: str | None) -> str:
+def given_show(show: str | None) -> Show:
     """A way to show; without one, live on a terminal and plain elsewhere."""
     if show is None:
         dumb = os.environ.get("TERM") in ("dumb", "unknown")
         return "live" if sys.stdout and sys.stdout.isatty() and not dumb else "plain"
     if show not in SHOWS:
-        raise MethodError(
+        raise ArgumentError(
             f"`show` must be one of {', '.join(map(repr, SHOWS))}, or None for what fits the "
             f"place, got {show!r}."
         )

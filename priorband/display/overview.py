@@ -115,7 +115,7 @@ def overview(
     spending = ledger.spending(now)
     rests = [_rest(one) for one in running]
     rests += [RemainingWork(o.trial.fidelity - o.start, None, 0.0) for o in ledger.waiting.values()]
-    left = seconds_left(ledger.budget, spending, ledger.top, recent, rests, len(at_work))
+    left = seconds_left(ledger.budget, spending, ledger.full, recent, rests, len(at_work))
     return Overview(
         where=study.where,
         at=now,

@@ -1,21 +1,28 @@
-"""The pace of a study: how much a worker gets done in a second, and how long the rest will take.
+"""The pace of a study: how much one worker gets done per second, and how long the rest will take.
 
-It is measured on the latest records, per worker, so that it holds when workers come and go.
+It is measured on the latest records and per worker, so it stays right when workers come and go.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import final
 
 from priorband.durable.budget import Budget, Spending
+from priorband.durable.records import (
+    AdoptedRecord,
+    AskedRecord,
+    FailedRecord,
+    ReturnedRecord,
+    ToldRecord,
+    decode,
+)
 from priorband.storage.journal import Row
-from priorband.storage.json_text import body
 from priorband.values import frozen
 
 
 @final
 @frozen
 class Pace:
-    """What workers got done in ended attempts, and the seconds that each took, added up."""
+    """What workers got done in attempts that ended, and the sum of the seconds these took."""
 
     seconds: float = 0.0
     units: float = 0.0
@@ -29,37 +36,36 @@ UNKNOWN = Pace()
 @final
 @frozen
 class RemainingWork:
-    """A trial under way, or given back: its fidelity units, and how many of them are done."""
+    """A running or waiting trial: its fidelity units, and how many of them are done."""
 
     units: float
     done: float | None
-    """None where it has not said."""
+    """None if it has not reported a step."""
     seconds: float
     begun_here: bool = False
-    """Whether what is done was done in these seconds."""
+    """Whether `done` was done in `seconds`."""
 
 
 def pace(rows: Iterable[Row]) -> Pace:
-    """What the records of some attempts, both their beginning and their end, say."""
+    """What the attempts got done that both began and ended in these rows."""
     begun: dict[int, float] = {}
     sizes: dict[int, float] = {}
     seconds = units = trials = cost = 0.0
     for row in rows:
-        if row.trial is None:
-            continue
-        about = body(row.body)
-        if (
-            row.kind in ("asked", "adopted") and "start" in about
-        ):  # results from elsewhere have none
-            begun[row.trial] = row.at
-            if row.kind == "asked":
-                sizes[row.trial] = about["fidelity"] - about["start"]
-        elif row.kind in ("told", "failed", "returned") and row.trial in begun:
-            seconds += max(about.get("seen", row.at) - begun.pop(row.trial), 0.0)
-            if row.kind != "returned":
-                units += sizes.pop(row.trial, 0.0)
+        match decode(row):
+            case AskedRecord() as asked if not asked.imported:
+                begun[asked.trial] = row.at
+                sizes[asked.trial] = asked.fidelity - asked.start
+            case AdoptedRecord() as adopted:
+                begun[adopted.trial] = row.at
+            case ReturnedRecord() as returned if returned.trial in begun:
+                end = row.at if returned.seen is None else returned.seen
+                seconds += max(end - begun.pop(returned.trial), 0.0)
+            case ToldRecord() | FailedRecord() as ended if ended.trial in begun:
+                seconds += max(row.at - begun.pop(ended.trial), 0.0)
+                units += sizes.pop(ended.trial, 0.0)
                 trials += 1
-                cost += about.get("cost", 0.0)
+                cost += ended.cost or 0.0
     return Pace(seconds, units, trials, cost)
 
 
@@ -71,7 +77,7 @@ def seconds_left(  # noqa: PLR0913  # all that an estimate rests on
     rests: Sequence[RemainingWork],
     workers: int,
 ) -> float | None:
-    """How long until the first limit is reached and all is done; None where that is unknown."""
+    """Seconds until the first limit is reached and all trials have ended; None if unknown."""
     if not workers:
         return None
     rate = _rate(recent, rests)
@@ -81,20 +87,19 @@ def seconds_left(  # noqa: PLR0913  # all that an estimate rests on
         _end(name, limit - getattr(spent, name), top, recent, rate, sum(open_units), workers)
         for name, limit in limits.limits.items()
     ]
-    known = [max(end, tail) for end in ends if end is not None]
-    return min(known, default=None)
+    return min((max(end, tail) for end in ends if end is not None), default=None)
 
 
 def _rate(recent: Pace, rests: Sequence[RemainingWork]) -> float:
-    """Fidelity units in a second of one worker, of ended attempts and of those that say."""
-    telling = [rest for rest in rests if rest.begun_here and rest.done]
-    seconds = recent.seconds + sum(rest.seconds for rest in telling)
-    units = recent.units + sum(rest.done or 0.0 for rest in telling)
+    """Fidelity units per second of one worker, from ended attempts and reported steps."""
+    reporting = [rest for rest in rests if rest.begun_here and rest.done]
+    seconds = recent.seconds + sum(rest.seconds for rest in reporting)
+    units = recent.units + sum(rest.done or 0.0 for rest in reporting)
     return units / seconds if seconds > 0 else 0.0
 
 
 def _open(rest: RemainingWork, rate: float) -> float:
-    """The units that a trial still needs, by its own word or by the time it has had."""
+    """The units that a trial still needs, by its last step or by the time it has had."""
     done = rest.seconds * rate if rest.done is None else rest.done
     return max(rest.units - done, 0.0)
 

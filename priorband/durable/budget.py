@@ -1,8 +1,9 @@
-"""The budget: what all workers of a study may use together, over all restarts."""
+"""The budget: limits on a study, for all of its workers together and over all restarts."""
 
-from typing import Any, final
+from collections.abc import Mapping
+from typing import final
 
-from priorband.errors import SpaceError
+from priorband.errors import ArgumentError
 from priorband.numeric import real, whole
 from priorband.values import field_names, frozen, settle
 
@@ -10,28 +11,34 @@ from priorband.values import field_names, frozen, settle
 @final
 @frozen
 class Budget:
-    """Limits on a study; the first that is reached ends it. What is None is not limited.
+    """Limits on a study; the first one that is reached ends it. None means no limit.
+
+    Args:
+        trainings: full trainings: the fidelity handed out, divided by the highest fidelity.
+        trials: the number of trials.
+        cost: the sum of what trials report as "cost".
+        hours: the time during which at least one worker was working.
+
+    Raises:
+        ArgumentError: if a limit is not a number above 0.
 
     >>> Budget(trainings=12, hours=8).limits
     {'trainings': 12, 'hours': 8}
     """
 
     trainings: float | None = None
-    """Full trainings: the fidelity handed out, in units of the highest."""
     trials: int | None = None
     cost: float | None = None
-    """The sum of what trials report as "cost"."""
     hours: float | None = None
-    """The time in which some worker was at work."""
 
     def __post_init__(self) -> None:
         for name, limit in self.limits.items():
             if not (real(limit) or 0) > 0:
-                raise SpaceError(f"A budget's `{name}` must be a number above 0, got {limit!r}.")
+                raise ArgumentError(f"`budget` needs a number above 0 for `{name}`, got {limit!r}.")
             if type(limit) not in (int, float):  # numpy's, which JSON does not take
                 settle(self, **{name: int(limit) if whole(limit) else float(limit)})
         if self.trials is not None and not whole(self.trials):
-            raise SpaceError(f"A budget's `trials` must be a whole number, got {self.trials!r}.")
+            raise ArgumentError(f"`budget` needs a whole number for `trials`, got {self.trials!r}.")
 
     @property
     def limits(self) -> dict[str, float]:
@@ -44,30 +51,35 @@ class Budget:
         return " or ".join(shown) or "no limit"
 
 
-def budget(given: Any) -> Budget:
-    """A budget from what a person gave: a number counts full trainings.
+BudgetLike = Budget | float | Mapping[str, float] | None
+"""What is accepted as a budget: a number means full trainings, None means no limit."""
 
-    >>> budget(12)
+
+def as_budget(limits: BudgetLike) -> Budget:
+    """Return a `Budget` for what a user gave.
+
+    >>> as_budget(12)
     Budget(trainings=12, trials=None, cost=None, hours=None)
     """
-    if isinstance(given, Budget):
-        return given
-    if given is None:
+    if isinstance(limits, Budget):
+        return limits
+    if limits is None:
         return Budget()
-    if isinstance(given, dict) and given.keys() <= set(field_names(Budget())):
-        return Budget(**given)
-    if (real(given) or 0) > 0:
-        return Budget(trainings=given)
-    raise SpaceError(
+    if isinstance(limits, Mapping):
+        if limits.keys() <= set(field_names(Budget())):
+            return Budget(**limits)  # type: ignore[arg-type]  # which checks each limit
+    elif (real(limits) or 0) > 0:
+        return Budget(trainings=limits)
+    raise ArgumentError(
         f"`budget` must be a number of full trainings above 0, or a Budget(trainings=, trials=, "
-        f"cost=, hours=), got {given!r}."
+        f"cost=, hours=), got {limits!r}."
     )
 
 
 @final
 @frozen
 class Spending:
-    """How much of each kind is used or handed out."""
+    """How much of each limit is used or handed out."""
 
     trainings: float
     trials: int
@@ -76,11 +88,11 @@ class Spending:
 
     def reached(self, limits: Budget) -> tuple[str, ...]:
         """The limits that leave no room for another trial."""
-        little = 1e-9  # sums of fidelities are not exact
+        tolerance = 1e-9  # sums of fidelities are not exact
         used = {name: getattr(self, name) for name in field_names(self)}
-        return tuple(n for n, limit in limits.limits.items() if used[n] >= limit * (1 - little))
+        return tuple(n for n, limit in limits.limits.items() if used[n] >= limit * (1 - tolerance))
 
     def share(self, limits: Budget) -> float:
-        """How far the budget is used, from 0 to 1; 0 where there is none."""
+        """How much of the budget is used, from 0 to 1; 0 without a limit."""
         used = (getattr(self, name) / limit for name, limit in limits.limits.items())
         return min(max(used, default=0.0), 1.0)

@@ -1,14 +1,14 @@
-"""What passes between a study and those who evaluate its trials."""
+"""The messages between a study and its workers: assignments and reports."""
 
 from collections.abc import Mapping
 from typing import Any, final
 
-from priorband.durable.ledger import FAILURE_KINDS, FailureKind
-from priorband.errors import FormatError, MethodError, suggestion
+from priorband.durable.records import NO_DETAILS, member, number
+from priorband.errors import ArgumentError, FormatError, suggestion
+from priorband.failures import FAILURE_KINDS, FailureKind
 from priorband.numeric import whole
-from priorband.storage.json_text import member, number
 from priorband.trial import Trial
-from priorband.values import field_names, frozen
+from priorband.values import frozen
 
 ATTEMPTS: Mapping[FailureKind, int] = {
     "raised": 1,
@@ -20,13 +20,13 @@ ATTEMPTS: Mapping[FailureKind, int] = {
     "lost": 3,
     "preempted": 1_000_000,
 }
-"""How many attempts of a kind end a trial: a pre-emption never does."""
+"""After how many attempts of each kind a trial has failed. Preemption never makes it fail."""
 
 
 @final
 @frozen
 class Assignment:
-    """A trial that this worker may evaluate, for the how-manieth time it is tried."""
+    """A trial that a worker is to evaluate, and which attempt this is."""
 
     trial: Trial
     attempt: int
@@ -39,57 +39,69 @@ class Assignment:
 @final
 @frozen
 class Idle:
-    """There is nothing to do, for now or for good."""
+    """There is nothing to hand out, for now or for good."""
 
     reason: str
     running: int
-    """How many trials others are at work on: one may yet be given back."""
+    """How many trials other workers are evaluating: one may still be handed back."""
     halted: bool = False
+    """Whether the study stopped because the objective keeps failing in the same way."""
 
 
 @final
 @frozen
 class Report:
-    """What came of an attempt: a loss, or the kind of failure and its reason."""
+    """The outcome of an attempt: a loss, or the kind of failure and its reason."""
 
     trial: int
     attempt: int
     loss: float | None = None
     kind: FailureKind | None = None
     reason: str = ""
-    details: Mapping[str, Any] = {}
+    details: Mapping[str, Any] = NO_DETAILS
     """Whatever else is kept: seconds, cost, metrics, traceback, where."""
 
-    def described(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return {name: getattr(self, name) for name in field_names(self)}
+    def to_data(self) -> dict[str, Any]:
+        """The report as data that JSON can hold."""
+        return {
+            "trial": self.trial,
+            "attempt": self.attempt,
+            "loss": self.loss,
+            "kind": self.kind,
+            "reason": self.reason,
+            "details": dict(self.details),
+        }
+
+    @staticmethod
+    def from_data(data: Mapping[str, Any]) -> "Report":
+        """The report that `data` stands for, or a `FormatError`: it may be anything."""
+        kind = data.get("kind")
+        loss = None if data.get("loss") is None else float(number(data, "loss"))
+        if (kind is None) == (loss is None) or kind not in (None, *FAILURE_KINDS):
+            raise FormatError("it is neither a loss nor a failure")
+        trial, attempt = member(data, "trial", int), member(data, "attempt", int)
+        if not (0 <= trial < 2**63 and 0 <= attempt < 2**63):
+            raise FormatError("it names no trial")
+        reason, details = member(data, "reason", str), member(data, "details", dict)
+        return Report(trial, attempt, loss, kind, reason, details)
 
 
-def restored_report(data: dict[str, Any]) -> Report:
-    """A report from plain data that may be anything."""
-    kind = data.get("kind")
-    loss = None if data.get("loss") is None else float(number(data, "loss"))
-    if (kind is None) == (loss is None) or kind not in (None, *FAILURE_KINDS):
-        raise FormatError("it is neither a loss nor a failure")
-    ids = member(data, "trial", int), member(data, "attempt", int)
-    if not all(0 <= one < 2**63 for one in ids):
-        raise FormatError("it names no trial")
-    return Report(*ids, loss, kind, member(data, "reason", str), member(data, "details", dict))
+def allowed_attempts(retries: Mapping[str, int] | None) -> dict[FailureKind, int]:
+    """How many attempts each kind of failure is given: the usual numbers, changed by `retries`.
 
-
-def attempts(given: Mapping[str, int] | None) -> dict[FailureKind, int]:
-    """How many attempts each kind of failure is given, some of them changed.
-
-    >>> attempts({"memory": 1})["memory"], attempts(None)["lost"]
+    >>> allowed_attempts({"memory": 1})["memory"], allowed_attempts(None)["lost"]
     (1, 3)
     """
-    chosen = dict(ATTEMPTS)
-    for kind, times in (given or {}).items():
+    allowed_attempts = dict(ATTEMPTS)
+    for kind, times in (retries or {}).items():
         if kind not in FAILURE_KINDS:
-            raise MethodError(
-                f"There is no failure called {kind!r}. {suggestion(kind, FAILURE_KINDS)}"
+            raise ArgumentError(
+                f"`retries` has an unknown kind of failure, {kind!r}. "
+                f"{suggestion(kind, FAILURE_KINDS)}"
             )
         if not whole(times) or times < 1:
-            raise MethodError(f"Attempts are a whole number of at least 1, got {kind}={times!r}.")
-        chosen[kind] = times
-    return chosen
+            raise ArgumentError(
+                f"`retries` needs whole numbers of at least 1, got {kind}={times!r}."
+            )
+        allowed_attempts[kind] = times
+    return allowed_attempts

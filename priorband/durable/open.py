@@ -1,43 +1,33 @@
-"""Opening a study: where it lies, whether it exists, and whether it is the one that was meant."""
+"""Opening a study: where it is stored, whether it exists, and whether it is the one meant."""
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from priorband.arguments import (
-    given_fidelity,
-    given_prior,
-    given_seconds,
-    given_seed,
-    given_space,
-    warn_of_one_rung,
-)
-from priorband.durable.ledger import Ledger
-from priorband.durable.messages import attempts
-from priorband.durable.problem import Problem, described, differences, restored
+from priorband.arguments import given_fidelity, given_prior, given_seconds, given_seed, given_space
+from priorband.durable.messages import allowed_attempts
+from priorband.durable.problem_data import differences, problem_data, problem_from_data
+from priorband.durable.records import CreatedRecord, decode
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.durable.view import StudyView
-from priorband.errors import DamagedError, FormatError, MismatchError, SpaceError
+from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
-from priorband.history import History
-from priorband.named_methods import optimizer as named_method
 from priorband.optimizers import Optimizer
-from priorband.schedulers.full import FullFidelity
-from priorband.space.config import Config
+from priorband.problem import Problem, make_problem, optimizer_of
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import worker_name
-from priorband.storage.journal import FORMAT, Row, sealed
-from priorband.storage.json_text import Entry, body, text
+from priorband.storage.journal import Row, sealed
+from priorband.storage.json_text import to_json
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
 
-Place = SqliteJournal | PostgresJournal
+StudyJournal = SqliteJournal | PostgresJournal
 
 
-def open_study(  # noqa: PLR0913  # what a study is about, and how this process takes part in it
+def open_study(  # noqa: PLR0913  # the problem, and how this process takes part in the study
     where: str | Path,
     space: Space | None = None,
     fidelity: Fidelity | None = None,
@@ -51,112 +41,147 @@ def open_study(  # noqa: PLR0913  # what a study is about, and how this process 
     retries: Mapping[str, int] | None = None,
     read_only: bool = False,
 ) -> DurableStudy:
-    """The study in a folder or a database; it is created if it does not exist and a space is given.
+    """Open the study in a folder or a database; create it if it does not exist.
 
-    `where` is a folder such as "runs/resnet", or "postgresql://user@host/database#resnet". What is
-    given must agree with what the study was created with; what is not given is taken from there.
-    `folder` is where checkpoints go for a study in a database: all workers must see it.
+    What is given must agree with what the study was created with; what is not given is taken from
+    the study. Only a new study needs a space.
+
+    Args:
+        where: a folder such as "runs/resnet", or a URL such as
+            "postgresql://user@host/database#resnet".
+        space: the search space.
+        fidelity: how long a trial can be trained; None if each trial is a full training.
+        method: a name from `methods()`, or an `Optimizer`; "priorband" for a new study.
+        seed: the seed of all decisions; 0 for a new study.
+        prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
+        maximize: whether higher values are better; False for a new study.
+        folder: where the checkpoints of a study in a database are kept; all workers must see it.
+        lease: for how many seconds a worker on another machine may be silent before its trial
+            goes to another one.
+        retries: after how many attempts a trial has failed, by kind of failure, such as
+            `{"memory": 3}`.
+        read_only: never write, and never create a study.
+
+    Returns:
+        The study. Close it, or use it in a `with` statement.
+
+    Raises:
+        ArgumentError: if an argument is not allowed, such as a URL of another kind.
+        FormatError: if there is no study and no space was given, or a newer version wrote it.
+        MismatchError: if the study was created with another problem.
+        DamagedError: if the study's records are not what was written.
+        StorageError: if the storage is busy, full or not reachable.
+
+    >>> import tempfile, priorband as pb
+    >>> space = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with pb.open_study(folder, space, pb.Fidelity("epochs", 1, 9)) as study:
+    ...         trial = study.ask()
+    >>> trial.config, trial.fidelity
+    ({'x': 0.4}, 9)
     """
-    attempts(retries)  # a mistake in it must not leave a new study behind
+    allowed_attempts(retries)  # checked first: a mistake must not leave a new study behind
     lease = given_seconds("lease", lease)
-    journal = located(where, read_only)
+    journal = journal_at(where, read_only)
     try:
-        kept_in = _folder(journal, folder)
+        checkpoints = checkpoint_folder(journal, folder)
         if not journal.exists():
             if space is None or read_only:
-                hint = "" if read_only else " Give a space to create it, or mend the path."
+                hint = "" if read_only else " Give a space to create it, or fix the path."
                 raise FormatError(f"There is no study in {journal.where}.{hint}")
-            _create(journal, _problem(space, fidelity, method, seed, prior), bool(maximize))
-        stored = _creation(journal)
+            problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
+            _create(journal, problem, bool(maximize))
+        created = creation(journal)
         given = (space, fidelity, method, seed, prior)
-        problem = _agreed(journal.where, stored["problem"], given)
-        _same_direction(journal.where, stored["maximize"], maximize)
-        return DurableStudy(journal, problem, kept_in, lease, retries)
+        problem = _agreed_problem(journal.where, created.problem, given)
+        _check_direction(journal.where, created.maximize, maximize)
+        return DurableStudy(journal, problem, checkpoints, lease, retries)
     except BaseException:
         journal.close()
         raise
 
 
-def located(where: str | Path, read_only: bool = False) -> Place:
-    """The journal at a place."""
+def journal_at(where: str | Path, read_only: bool = False) -> StudyJournal:
+    """Return the journal of the study in a folder or at a URL. Nothing is opened yet."""
     text = str(where)
     if text.startswith(("postgresql://", "postgres://")):
         return PostgresJournal(text, read_only)
     if "://" in text:
-        raise SpaceError(
-            f"A study lies in a folder, or at a URL that begins with postgresql://, got {text!r}."
+        raise ArgumentError(
+            f"`study` must be a folder, or a URL that begins with postgresql://, got {text!r}."
         )
     if not text:
-        raise SpaceError("A study needs a folder, such as 'runs/resnet', or a postgresql:// URL.")
+        raise ArgumentError(
+            "`study` must be a folder, such as 'runs/resnet', or a postgresql:// URL, got ''."
+        )
     return SqliteJournal(Path(text), read_only)
 
 
-def _problem(
-    space: Space,
-    fidelity: Fidelity | None,
-    method: str | Optimizer | None,
-    seed: int | None,
-    prior: Prior | Mapping[str, Any] | None,
-) -> Problem:
-    """A new study's problem, from what was given for it."""
-    space, how = given_space(space), _optimizer(method or "priorband")
-    if not isinstance(how.scheduler, FullFidelity):
-        warn_of_one_rung(fidelity, how.eta)
-    believed = given_prior(prior, space, fidelity)
-    return Problem(space, believed, given_fidelity(fidelity, space), how, given_seed(seed or 0))
-
-
-def _optimizer(method: str | Optimizer) -> Optimizer:
-    return method if isinstance(method, Optimizer) else named_method(method)
-
-
-def _create(journal: Place, problem: Problem, maximize: bool) -> None:
-    """Write the first record, unless somebody else has just done so."""
-    about = {"format": FORMAT, "study": os.urandom(8).hex(), "problem": described(problem)}
-    text(about["problem"])  # type: ignore[arg-type]  # refuses what cannot be stored, before a file is made
-    journal.prepare()
-    folded = StudyView(problem, journal.where, worker_name())
-    written: list[Row] = []
-    with journal.transaction(0, written.extend) as transaction:
-        if not (written or transaction.rows):
-            folded.append(transaction, Entry("created", None, about | {"maximize": maximize}))
-
-
-def _creation(journal: Place) -> dict[str, Any]:
-    """What the first record says."""
+def creation(journal: StudyJournal) -> CreatedRecord:
+    """Return the record of a study's creation, or raise `DamagedError`."""
     first = journal.first()
     if first is None or first.seq != 1 or first.kind != "created":
         raise DamagedError(
             f"{journal.where} is damaged: it does not begin with the creation of a study. "
             f"{salvage_hint(journal.where)}"
         )
-    ledger = Ledger()
     try:
         if first.seal != sealed(0, first):
             raise FormatError("it is not what was written")
-        ledger.apply(first, body(first.body), History(), lambda _: Config())
+        record = decode(first)
     except FormatError as error:
         raise DamagedError(
             f"{journal.where} is damaged: record 1 cannot be: {error}. "
             f"{salvage_hint(journal.where)}"
         ) from None
-    return {"problem": ledger.problem, "maximize": ledger.maximize}
+    assert isinstance(record, CreatedRecord)
+    return record
 
 
-def _agreed(where: str, stored: dict[str, Any], given: tuple[Any, ...]) -> Problem:
-    """The stored problem, after making sure that all that was given says the same."""
+def created_record(problem: Problem, maximize: bool) -> CreatedRecord:
+    """The record of a new study's creation, with a new id."""
+    return CreatedRecord(os.urandom(8).hex(), problem_data(problem), maximize)
+
+
+def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -> Path:
+    """Where a study's checkpoints are: in its own folder, or in one of their own."""
+    if isinstance(journal, SqliteJournal):
+        if folder is not None and Path(folder).resolve() != journal.folder.resolve():
+            raise ArgumentError(
+                f"`folder` is for studies in a database, got {str(folder)!r}. A study in a folder "
+                "keeps its checkpoints there: leave `folder` out."
+            )
+        return journal.folder
+    return Path(folder if folder is not None else f"priorband-{journal.name}").absolute()
+
+
+def _create(journal: StudyJournal, problem: Problem, maximize: bool) -> None:
+    """Write the first record, unless another process has just done so."""
+    record = created_record(problem, maximize)
+    to_json(record.encode())  # refuses what cannot be stored, before a file is made
+    journal.prepare()
+    view = StudyView(problem, journal.where, worker_name())
+    written: list[Row] = []
+    with journal.transaction(0, written.extend) as transaction:
+        if not (written or transaction.rows):
+            view.append(transaction, record)
+
+
+def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...]) -> Problem:
+    """Return the stored problem; raise `MismatchError` if something given differs from it."""
     space, fidelity, method, seed, prior = given
-    made = None if isinstance(prior, Mapping) else prior
-    how = None if method is None else _optimizer(method)
+    given_object = None if isinstance(prior, Mapping) else prior
+    optimizer = None if method is None else optimizer_of(method)
     try:
-        known = restored(stored, prior=made, optimizer=how)
+        known = problem_from_data(stored, prior=given_object, optimizer=optimizer)
     except FormatError as error:
         raise DamagedError(f"{where} is damaged: its problem cannot be: {error}") from None
-    over = known.space if space is None else given_space(space)
-    upto = known.fidelity if fidelity is None else given_fidelity(fidelity, over)
-    believed = over.prior if prior is None else given_prior(prior, over, upto)
-    seeded = known.seed if seed is None else given_seed(seed)
-    meant = described(Problem(over, believed, upto, how or known.optimizer, seeded))
+    its_space = known.space if space is None else given_space(space)
+    its_fidelity = known.fidelity if fidelity is None else given_fidelity(fidelity, its_space)
+    its_prior = its_space.prior if prior is None else given_prior(prior, its_space, its_fidelity)
+    its_seed = known.seed if seed is None else given_seed(seed)
+    its_optimizer = optimizer or known.optimizer
+    meant = problem_data(Problem(its_space, its_prior, its_fidelity, its_optimizer, its_seed))
     if prior is None:
         meant["prior"] = stored["prior"]
     unlike = differences(stored, meant)
@@ -164,20 +189,12 @@ def _agreed(where: str, stored: dict[str, Any], given: tuple[Any, ...]) -> Probl
         raise MismatchError(
             f"The study in {where} was created with another problem:\n  - "
             + "\n  - ".join(unlike)
-            + "\nOpen it with its own, or begin a new study at another place."
+            + "\nOpen it with its own, or create a new study in another place."
         )
     return known
 
 
-def _same_direction(where: str, stored: bool, given: bool | None) -> None:
-    if given not in (None, stored):
+def _check_direction(where: str, stored: bool, maximize: bool | None) -> None:
+    if maximize not in (None, stored):
         was, wanted = ("maximises", "minimise") if stored else ("minimises", "maximise")
         raise MismatchError(f"The study in {where} {was}, but was opened to {wanted}.")
-
-
-def _folder(journal: Place, folder: str | Path | None) -> Path:
-    if isinstance(journal, SqliteJournal):
-        if folder is not None and Path(folder).resolve() != journal.folder.resolve():
-            raise SpaceError("A study in a folder keeps its checkpoints there: drop `folder`.")
-        return journal.folder
-    return Path(folder if folder is not None else f"priorband-{journal.name}").absolute()

@@ -1,4 +1,4 @@
-"""Values as plain data that JSON can carry, and back; only classes named here are ever made.
+"""Serialization: values as data that JSON can hold, and back. Only registered classes are made.
 
 What JSON has no form for becomes an object with a tag, such as `{"@": "tuple", "items": [1, 2]}`.
 """
@@ -13,10 +13,28 @@ from typing import Any
 
 import numpy as np
 
-from priorband.durable.registry import DENSITIES, SCALED, misplaced, registry, tags
-from priorband.errors import FormatError, MethodError, PriorbandError, SingleRungWarning, SpaceError
+from priorband.durable.registry import (
+    DENSITIES,
+    SCALED,
+    misplaced,
+    registry,
+    stored_fields,
+    tags,
+)
+from priorband.errors import (
+    ConfigError,
+    FormatError,
+    MethodError,
+    PriorbandError,
+    SingleRungWarning,
+    SpaceError,
+)
 from priorband.space import densities
+from priorband.space.base import Parameter
+from priorband.space.choices import Constant
 from priorband.space.confidence import WIDEST
+from priorband.space.config import Config
+from priorband.space.parameters import Float, Integer
 from priorband.space.prior import Independent
 from priorband.space.space import Space
 from priorband.values import field_names, settle
@@ -27,7 +45,7 @@ _REFUSALS = (PriorbandError, ArithmeticError, AttributeError, LookupError, TypeE
 
 
 def to_plain(value: Any) -> Any:
-    """A value as data that JSON carries without loss.
+    """A value as data that JSON holds without loss.
 
     >>> to_plain((1, float("inf")))
     {'@': 'tuple', 'items': [1, {'@': 'float', 'value': 'inf'}]}
@@ -52,15 +70,15 @@ def _bare(value: Any) -> Any:
 
 
 def _written_fields(value: Any, tag: str) -> dict[str, Any]:
-    made: dict[str, Any] = {TAG: tag}
-    for name in field_names(value):
+    data: dict[str, Any] = {TAG: tag}
+    for name in stored_fields(value):
         item = _bare(getattr(value, name))
         for part in misplaced(type(value), name, item):
             if type(part) not in SCALARS:
-                raise _own(part)
+                raise _custom_part_error(part)
             raise MethodError(f"{tag} takes no {name}={part!r}, so it cannot be stored.")
-        made[name] = _written(item)
-    return made
+        data[name] = _written(item)
+    return data
 
 
 def _written_scalar(value: Any) -> Any:
@@ -70,7 +88,7 @@ def _written_scalar(value: Any) -> Any:
 
 
 def kept(value: Any) -> bool:
-    """Whether JSON gives a scalar back: no infinity, no half of a letter, no endless integer."""
+    """Whether JSON gives a scalar back: no infinity, no lone surrogate, no huge integer."""
     if type(value) is str:
         return value.encode(errors="ignore").decode() == value
     if type(value) is int:
@@ -93,7 +111,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 
 
 def own_part(value: Any) -> str | None:
-    """The full name of the first part that is not of this library; None where all are."""
+    """The full name of the first part that is not from this library; None where all are."""
     kind = type(_bare(value))
     if kind not in _WRITERS and kind not in tags():
         return _name(value)
@@ -103,10 +121,10 @@ def own_part(value: Any) -> str | None:
 
 
 def shown(value: object, most: int = 200) -> str:
-    """A value in short, without the address that differs from process to process."""
+    """A short repr of a value, without memory addresses."""
     try:
         text = re.sub(" at 0x[0-9a-fA-F]+", "", repr(value))
-    except Exception:  # whatever a class of one's own may raise
+    except Exception:  # a user's class may raise anything
         text = f"<{type(value).__qualname__}>"
     return text if len(text) <= most else f"{text[: most // 2 - 2]}...{text[2 - most // 2 :]}"
 
@@ -116,25 +134,25 @@ def _name(value: Any) -> str:
     return f"{named.__module__}.{named.__qualname__}"
 
 
-def _own(part: Any) -> MethodError:
+def _custom_part_error(part: Any) -> MethodError:
     return MethodError(
-        f"{_name(part)} is not of this library, and parts of one's own cannot be stored as data. "
-        "Take a part of ours, or give yours again whenever the study is opened in Python."
+        f"{_name(part)} is not part of this library, so it cannot be stored as data. Use a part of "
+        "the library, or pass yours again each time the study is opened in Python."
     )
 
 
 def _refused(value: Any) -> PriorbandError:
     roles = ("sample", "next", "on", "around", "logpdf")
     if not isinstance(value, type) and any(hasattr(value, role) for role in roles):
-        return _own(value)
+        return _custom_part_error(value)
     return SpaceError(
-        f"The value {shown(value)} cannot be stored: a study file holds text, numbers, truth "
-        "values, None and tuples of them. Name it, say 'relu', and look it up in the objective."
+        f"The value {shown(value)} cannot be stored: a study holds strings, numbers, booleans, "
+        "None and tuples of them. Use a name such as 'relu', and look it up in the objective."
     )
 
 
 def from_plain(data: Any) -> Any:
-    """The value that the data was made from, or a `FormatError`.
+    """The value that the data stands for, or a `FormatError`.
 
     >>> from priorband import Fidelity
     >>> from_plain(to_plain((1, Fidelity("epochs", 1, 9))))
@@ -151,8 +169,8 @@ def from_plain(data: Any) -> Any:
 def bad(what: str) -> FormatError:
     """The error to raise for data that this library did not write."""
     return FormatError(
-        f"{what}. This library does not write such data: a newer one may have, or the data was "
-        "changed. Open it with a newer library, or restore it from a copy."
+        f"{what}. This version does not write such data: a newer version may have, or the data was "
+        "changed. Open it with a newer priorband, or restore it from a copy."
     )
 
 
@@ -174,54 +192,54 @@ def _read_tagged(data: dict[str, Any]) -> Any:
     try:
         if tag in _READERS:
             return _READERS[tag](**fields)
-        return _made(registry()[tag], {name: _read(item) for name, item in fields.items()})
+        return _instance(registry()[tag], {name: _read(item) for name, item in fields.items()})
     except _REFUSALS as error:
         what = f"{tag} cannot be made of this data: {str(error)[:200].rstrip('.')}"
         raise (error if isinstance(error, FormatError) else bad(what)) from None
 
 
-def _made(kind: Any, fields: dict[str, Any]) -> Any:
+def _instance(cls: Any, fields: dict[str, Any]) -> Any:
     for name, item in fields.items():
-        if misplaced(kind, name, item):
-            raise bad(f"{kind.__name__} takes no {name}={shown(item)}")
-    made = kind(**fields)
-    if kind in _SOUND and not _SOUND[kind](made):
-        raise bad(f"There is no density such as {shown(made)}")
-    if kind in SCALED and "weights" in fields:
-        given = tuple(fields["weights"])
-        if len(given) != len(made.weights) or not all(map(math.isclose, given, made.weights)):
-            raise bad(f"Expected weights that sum to one, got {shown(given)}")
-        settle(made, weights=given)  # to scale them again would be to round them again
-    return made
+        if misplaced(cls, name, item):
+            raise bad(f"{cls.__name__} takes no {name}={shown(item)}")
+    value = cls(**fields)
+    if cls in _IS_DENSITY and not _IS_DENSITY[cls](value):
+        raise bad(f"There is no density such as {shown(value)}")
+    if cls in SCALED and "weights" in fields:
+        weights = tuple(fields["weights"])
+        if len(weights) != len(value.weights) or not all(map(math.isclose, weights, value.weights)):
+            raise bad(f"Expected weights that sum to one, got {shown(weights)}")
+        settle(value, weights=weights)  # to scale them again would be to round them again
+    return value
 
 
-def _one(weights: Sequence[float]) -> bool:
+def _sum_to_one(weights: Sequence[float]) -> bool:
     return all(w >= 0 for w in weights) and math.isclose(sum(weights), 1.0, rel_tol=1e-6)
 
 
-def _steps(made: densities.Steps) -> bool:
-    widths = [b - a for a, b in pairwise(made.edges)]
-    masses = [w * h for w, h in zip(widths, made.heights, strict=True)]
-    ends = made.edges[:: len(widths)] == (0, 1)
-    return ends and min(*widths, *made.heights) >= 0 and _one(masses)
+def _is_steps(steps: densities.Steps) -> bool:
+    widths = [b - a for a, b in pairwise(steps.edges)]
+    masses = [w * h for w, h in zip(widths, steps.heights, strict=True)]
+    ends = steps.edges[:: len(widths)] == (0, 1)
+    return ends and min(*widths, *steps.heights) >= 0 and _sum_to_one(masses)
 
 
-_SOUND: dict[type, Callable[[Any], bool]] = {
+_IS_DENSITY: dict[type, Callable[[Any], bool]] = {
     densities.TruncatedNormal: lambda d: 0 <= d.centre <= 1 and 0 < d.sigma <= WIDEST,
     densities.BetaDensity: lambda d: 1 <= d.a < math.inf and 1 <= d.b < math.inf,
-    densities.Steps: _steps,
+    densities.Steps: _is_steps,
     densities.Blend: lambda d: (
-        all(d.weights) and len(d.parts) == len(d.weights) and _one(d.weights)
+        all(d.weights) and len(d.parts) == len(d.weights) and _sum_to_one(d.weights)
     ),
-    densities.Choices: lambda d: _one(d.probabilities),
+    densities.Choices: lambda d: _sum_to_one(d.probabilities),
 }
 
 
 def _read_dict(items: Any) -> dict[Any, Any]:
-    made = dict(map(_read_list, items))
-    if type(items) is not list or len(made) != len(items):
+    pairs = dict(map(_read_list, items))
+    if type(items) is not list or len(pairs) != len(items):
         raise bad(f"Expected pairs, each name once, got {shown(items)}")
-    return made
+    return pairs
 
 
 def _read_list(items: Any) -> list[Any]:
@@ -231,12 +249,12 @@ def _read_list(items: Any) -> list[Any]:
 
 
 def _read_prior(space: Any, densities: Any, mode: Any) -> Independent:
-    over, held = _read(space), _read_list(densities)
-    for density, size in zip(held, over.sizes, strict=True):
+    its_space, its_densities = _read(space), _read_list(densities)
+    for density, size in zip(its_densities, its_space.sizes, strict=True):
         fits = len(getattr(density, "probabilities", ())) == (size or 0)
         if type(density) not in DENSITIES or not fits:
             raise bad(f"Expected a density for each parameter, got {shown(density)}")
-    return Independent(over, held, _read(mode))
+    return Independent(its_space, its_densities, _read(mode))
 
 
 _READERS: dict[str, Callable[..., Any]] = {
@@ -246,3 +264,80 @@ _READERS: dict[str, Callable[..., Any]] = {
     "Space": lambda parameters: Space(_read_dict(parameters)),
     "Independent": _read_prior,
 }
+
+
+def config_reader(space: Space) -> Callable[[Any], Config]:
+    """A function that makes a configuration of its stored form, or raises `FormatError`."""
+    readers = [(name, _reader(name, p)) for name, p in space.searched.items()]
+    frame = {name: getattr(p, "value", None) for name, p in space.parameters.items()}
+
+    def read(data: Any) -> Config:
+        if type(data) is not dict or data.keys() != space.searched.keys():
+            raise bad(f"A configuration needs {', '.join(space.names)}, got {shown(data)}")
+        return Config({**frame, **{name: reader(data[name]) for name, reader in readers}})
+
+    return read
+
+
+def config_writer(space: Space) -> Callable[[Config], dict[str, Any]]:
+    """A function that returns a configuration's stored form; constants are left out."""
+    writers = [(name, _writer(p)) for name, p in space.searched.items()]
+    constants = [(name, p.value) for name, p in space.parameters.items() if isinstance(p, Constant)]
+    size = len(space.parameters)
+
+    def write(config: Config) -> dict[str, Any]:
+        try:
+            written = {name: writer(config[name]) for name, writer in writers}
+            fits = len(config) == size and all(config[name] == value for name, value in constants)
+        except (ConfigError, LookupError, TypeError):
+            fits = False
+        return written if fits else write(space.check(config))  # which says what does not fit
+
+    return write
+
+
+def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
+    fits, listed = _check(parameter), {_key(f): c for c, f in _forms(parameter).items()}
+
+    def read(data: Any) -> Any:
+        if fits(data):
+            return data
+        if (key := _key(data)) in listed:
+            return listed[key]
+        raise bad(f"`{name}` must be a value of {shown(parameter)}, got {shown(data)}")
+
+    return read
+
+
+def _writer(parameter: Parameter) -> Callable[[Any], Any]:
+    if not isinstance(parameter, Float | Integer):
+        return _forms(parameter).__getitem__
+    fits = _check(parameter)
+    return lambda value: value if fits(value) else parameter.check(value)
+
+
+def _check(parameter: Parameter) -> Callable[[Any], bool]:
+    """Whether a value is a number of the parameter's type within its range."""
+    if not isinstance(parameter, Float | Integer):
+        return lambda value: False
+    low, high = parameter.low, parameter.high
+    kind = float if isinstance(parameter, Float) else int
+    return lambda value: type(value) is kind and low <= value <= high
+
+
+def _forms(parameter: Parameter) -> dict[Any, Any]:
+    """What each choice is stored as: itself where JSON gives it back, else its index."""
+    forms = {}
+    for index, choice in enumerate(parameter.choices):
+        itself = type(choice) in SCALARS and kept(choice)
+        forms[choice] = choice if itself else {TAG: "choice", "index": index}
+    return forms
+
+
+def _key(data: Any) -> tuple[type, Any]:
+    """What tells stored forms apart: their type and value, or the index."""
+    if type(data) in SCALARS:
+        return type(data), data
+    of_choice = type(data) is dict and len(data) == 2 and data.get(TAG) == "choice"
+    index = data.get("index") if of_choice else None
+    return dict, index if type(index) is int else None

@@ -1,13 +1,13 @@
-"""The durable study: the journal is the truth, and any process may ask and tell at any time.
+"""The durable study: the journal is the only record, and any process may ask and tell at any time.
 
-All that this object holds is a cache of the records, which may be dropped at any moment. A trial is
-claimed together with a lease; whoever asks next takes over what dead workers have left. The first
-result of a trial counts, whoever brings it; a later one is kept as a remark.
+All that this object holds is a cache of the records. A trial is handed out together with a lease;
+whoever asks next takes over what dead workers have left. The first result of a trial counts,
+whoever brings it; a later one is kept as a remark.
 """
 
 import math
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -15,6 +15,7 @@ from typing import Any, final
 from priorband.arguments import (
     any_fidelity,
     given_cost,
+    given_kind,
     given_loss,
     given_seconds,
     known_trial,
@@ -22,28 +23,40 @@ from priorband.arguments import (
     running_trial,
     trial_fidelity,
 )
-from priorband.durable.budget import Budget, Spending, budget
+from priorband.durable.budget import Budget, BudgetLike, Spending, as_budget
 from priorband.durable.dispatch import Dispatcher
-from priorband.durable.ledger import FailureKind, Ledger
-from priorband.durable.messages import Assignment, Idle, Report, attempts
-from priorband.durable.problem import Problem
+from priorband.durable.ledger import Ledger
+from priorband.durable.messages import Assignment, Idle, Report, allowed_attempts
+from priorband.durable.records import (
+    AskedRecord,
+    BudgetRecord,
+    FailedRecord,
+    QueuedRecord,
+    Record,
+    ToldRecord,
+    decode,
+)
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, TrialError
-from priorband.replay import Replay, replayed
+from priorband.events import Asked, Event, Queued, Told
+from priorband.failures import FailureKind, split_reason
+from priorband.problem import Problem
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.identity import worker_name
 from priorband.storage.journal import Journal, Transaction
-from priorband.storage.json_text import Entry
+from priorband.study import BaseStudy
 from priorband.trial import IMPORTED, Observation, Trial
 
 LEASE = 60.0
 
 
 @final
-class DurableStudy:
+class DurableStudy(BaseStudy):
     """A study in storage, as one process sees it. Made by `open_study`.
+
+    It has the properties and methods of `Study`, and those that only a stored study needs.
 
     >>> import tempfile, priorband as pb
     >>> space = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
@@ -71,12 +84,15 @@ class DurableStudy:
         self.checkpoints = Checkpoints(folder) if folder else None
         self.worker = worker_name()
         self.pulse = Heartbeat(journal, self.worker, lease)
-        self._folded = StudyView(problem, journal.where, self.worker)
-        self._dealer = Dispatcher(self._folded, journal, self.checkpoints, attempts(retries), lease)
+        self._view = StudyView(problem, journal.where, self.worker)
+        self._dispatcher = Dispatcher(
+            self._view, journal, self.checkpoints, allowed_attempts(retries), lease
+        )
         self._lock = threading.RLock()
-        self._turn: object = None
+        self._unfinished: object = None
+        """A transaction that has not ended; what it wrote may not be remembered."""
         self.refresh()
-        self._dealer.opened_at = self.ledger.seq
+        self._dispatcher.opened_at = self.ledger.seq
 
     def __enter__(self) -> "DurableStudy":
         return self
@@ -89,208 +105,248 @@ class DurableStudy:
         return f"DurableStudy({self.where}, {ended} of {len(self.state.history)} trials ended)"
 
     def close(self) -> None:
-        """Let go of files, connections and the thread. Trials held are left to others."""
+        """Close files, connections and the thread. Trials that are held are left to others."""
         self.pulse.stop()
         self.journal.close()
 
     @property
     def where(self) -> str:
-        """The folder or the address, without a password."""
+        """The folder or the URL, without a password."""
         return self.journal.where
 
     @property
     def state(self) -> State:
-        """The space, the prior, the ladder and the history, as of the last look."""
-        return self._known().state
+        """The space, the prior, the ladder and the history, as of the last `refresh`."""
+        return self._current_view().state
 
     @property
     def ledger(self) -> Ledger:
-        """The attempts and the accounts, as of the last look."""
-        return self._known().ledger
-
-    @property
-    def best(self) -> Observation | None:
-        """The lowest loss seen at any fidelity; None before the first."""
-        return self.state.history.best
-
-    @property
-    def best_in_full(self) -> Observation | None:
-        """The lowest loss of a full training; None before the first."""
-        return self.state.history.best_at(self.problem.fidelity.high)
+        """The attempts and the spending, as of the last `refresh`."""
+        return self._current_view().ledger
 
     @property
     def budget(self) -> Budget:
-        """What may be used."""
+        """The limits of the study."""
         return self.ledger.budget
 
     @property
     def maximize(self) -> bool:
-        """Whether people see the negative of each loss."""
+        """Whether higher values are better: people then see the negative of each loss."""
         return self.ledger.maximize
 
     def spending(self) -> Spending:
-        """What is used or handed out by now."""
+        """Return what is used or handed out by now."""
         return self.ledger.spending(self.journal.now())
 
     def refresh(self) -> State:
-        """Take in what others have written, without waiting for anybody."""
+        """Take in what others have written, without waiting for a lock. Return the new state."""
         with self._lock:
-            self._forget_unended()
-            self._folded.take(self.journal.read(self._folded.ledger.seq))
-            return self._folded.state
+            self._forget_unfinished()
+            self._view.apply(self.journal.read(self._view.ledger.seq))
+            return self._view.state
 
-    def limit(self, given: Any) -> None:
-        """Set the budget of all workers together: a number of full trainings, or a `Budget`."""
-        wanted = budget(given)
+    def limit(self, budget: BudgetLike) -> None:
+        """Set the budget of all workers together.
+
+        Args:
+            budget: a number of full trainings, or a `Budget`.
+
+        Raises:
+            ArgumentError: if it is neither.
+        """
+        wanted = as_budget(budget)
         with self._writing() as transaction:
             if wanted != self.ledger.budget:
-                self._folded.append(transaction, Entry("budget", None, dict(wanted.limits)))
+                self._view.append(transaction, BudgetRecord(wanted))
 
     def ask(self, hold: float | None = None) -> Trial:
-        """The next trial to evaluate; this process holds it until it tells, or ends.
+        """Return the next trial to evaluate. This process holds it until it tells, or ends.
 
-        With `hold` the trial is bound to no process: for so many seconds nobody else gets it.
+        Args:
+            hold: for how many seconds nobody else gets the trial, even if this process ends.
+
+        Raises:
+            ExhaustedError: if nothing is left to try, or the budget is handed out.
+            ArgumentError: if `hold` is not a number above 0.
         """
         seconds = None if hold is None else given_seconds("hold", hold)
         with self._writing() as transaction:
-            answer = self._dealer.claim(transaction, "", seconds)
+            answer = self._dispatcher.assign(transaction, "", seconds)
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
             self.pulse.hold(answer.trial.id, answer.attempt)
         return answer.trial
 
-    def tell(self, trial: Trial | int, loss: Any, **metrics: Any) -> bool:
-        """What an evaluation brought; False if another attempt had ended the trial before."""
+    def tell(
+        self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
+    ) -> bool:
+        """Report the loss of a trial. Return False if another attempt ended the trial before."""
         number = given_loss(loss)
-        report = self._by_hand(trial)
-        details: dict[str, Any] = {}
-        if metrics.get("cost") is not None:
-            details["cost"] = given_cost(metrics.pop("cost"))
+        details: dict[str, Any] = {} if cost is None else {"cost": given_cost(cost)}
         if metrics:
             details["metrics"] = plain_metrics(metrics)
+        ids = self._trial_and_attempt(trial)
         if math.isfinite(number):
-            return self._told(Report(*report, number, details=details))
-        return self._told(Report(*report, None, "diverged", f"the loss was {number}", details))
+            return self._settle(Report(*ids, number, details=details))
+        return self._settle(Report(*ids, None, "diverged", f"the loss was {number}", details))
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """An evaluation brought no loss: its slot is filled, and it is never promoted."""
-        return self._told(Report(*self._by_hand(trial), None, kind, str(reason)))
+        """Report that a trial brought no loss: it is never promoted."""
+        kind = given_kind(kind)
+        return self._settle(Report(*self._trial_and_attempt(trial), None, kind, str(reason)))
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
-        """A known configuration to try next, as `Study.queue`."""
-        at = trial_fidelity(fidelity, self.problem.fidelity, self._folded.state.ladder)
-        checked = self._folded.write(self.problem.space.check(config))
+        """Queue a configuration to be tried next."""
+        at = trial_fidelity(fidelity, self.problem.fidelity, self._view.state.ladder)
+        checked = self._view.write_config(self.problem.space.check(config))
         with self._writing() as transaction:
-            self._folded.append(
-                transaction, Entry("queued", None, {"config": checked, "fidelity": at})
-            )
+            self._view.append(transaction, QueuedRecord(checked, at))
 
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
-        """A finished result from elsewhere, as `Study.add`."""
+        """Add a finished result from elsewhere, at any fidelity; a full training by default."""
         checked, number = self.problem.space.check(config), given_loss(loss)
         full = self.problem.fidelity.high if fidelity is None else fidelity
-        at = any_fidelity(full, self.problem.fidelity, self._folded.state.ladder)
+        at = any_fidelity(full, self.problem.fidelity, self._view.state.ladder)
         with self._writing() as transaction:
-            new = len(self._folded.state.history)
+            new = len(self._view.state.history)
             trial = Trial(new, checked, at, None, None, IMPORTED, new)
-            self._folded.append(transaction, self._dealer.asked(trial), trial)
-            failed = {"attempt": 0, "kind": "diverged", "reason": f"the loss was {number}"}
-            told = {"attempt": 0, "loss": number}
-            kind, ended = ("told", told) if math.isfinite(number) else ("failed", failed)
-            self._folded.append(transaction, Entry(kind, new, ended))
-        outcome = self._folded.state.history.outcome(new)
+            asked = AskedRecord.of(trial, self._view.write_config)
+            end: Record = ToldRecord(new, 0, number)
+            if not math.isfinite(number):
+                end = FailedRecord(new, 0, "diverged", f"the loss was {number}")
+            self._view.append(transaction, asked, trial)
+            self._view.append(transaction, end)
+        outcome = self._view.state.history.outcome(new)
         assert outcome is not None
         return outcome
 
-    def retry(self, trials: Sequence[int]) -> None:
-        """Queue the configurations of failed trials: what was decided since stays decided."""
+    def follow(self, events: Iterable[Event]) -> None:
+        """Take over events of another study of the same problem, in their order."""
         with self._writing() as transaction:
+            for event in events:
+                trial = event.trial if isinstance(event, Asked) else None
+                self._view.append(transaction, self._record(event), trial)
+
+    def _record(self, event: Event) -> Record:
+        """The record of an event that happened elsewhere."""
+        view = self._view
+        match event:
+            case Asked(trial):
+                parent = trial.parent
+                start = 0 if parent is None else view.state.history.trial(parent).fidelity
+                return AskedRecord.of(trial, view.write_config, start)
+            case Queued(config, fidelity):
+                return QueuedRecord(view.write_config(config), fidelity)
+        opened = view.ledger.running.get(event.trial)
+        attempt = opened.attempt if opened else 0
+        if isinstance(event, Told):
+            return ToldRecord(event.trial, attempt, event.loss)
+        return FailedRecord(event.trial, attempt, *split_reason(event.reason))
+
+    def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
+        """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
+        self.refresh()
+        number = known_trial(self.state.history, trial).id
+        for row in self.journal.about(number):
+            record = decode(row)
+            if isinstance(record, ToldRecord | FailedRecord):
+                cost = {} if record.cost is None else {"cost": record.cost}
+                return {**record.details.get("metrics", {}), **cost}
+        return {}
+
+    def retry(self, trials: Sequence[int]) -> None:
+        """Queue the configurations of failed trials again.
+
+        The failed trials stay as they are: what was decided since does not change.
+
+        Args:
+            trials: the ids of the trials.
+
+        Raises:
+            TrialError: if a trial is unknown, or has not failed.
+        """
+        with self._writing() as transaction:
+            history = self._view.state.history
             for number in trials:
-                outcome = self._folded.state.history.outcome(
-                    known_trial(self._folded.state.history, number).id
-                )
+                outcome = history.outcome(known_trial(history, number).id)
                 if outcome is None or not outcome.failed:
                     raise TrialError(
-                        f"Trial {number} has not failed. Only failed ones are retried."
+                        f"Trial {number} has not failed. Only failed trials can be retried."
                     )
-                again = self._folded.write(outcome.config)
                 at = outcome.fidelity if outcome.trial.parent is not None else None
-                self._folded.append(
-                    transaction, Entry("queued", None, {"config": again, "fidelity": at})
-                )
+                again = QueuedRecord(self._view.write_config(outcome.config), at)
+                self._view.append(transaction, again)
 
-    def replay(self) -> Replay:
-        """Each decision made again from what was known when it was made."""
-        start = self._folded.start()
-        return replayed(
-            self.problem.optimizer, self.problem.seed, start, self._folded.state.history.events
-        )
+    def turn(self, report: Report | None, request: str) -> Assignment | Idle | None:
+        """Hand in a worker's report and get its next trial, in one transaction.
 
-    def turn(self, report: Report | None, claim: str) -> Assignment | Idle | None:
-        """Hand in what a worker has, and take the next trial, in one transaction.
+        Args:
+            report: the outcome of the worker's last attempt, if it has one.
+            request: the worker's own name for what it asks, so that asking again after a lost
+                answer gives the same trial; empty to ask for none.
 
-        `claim` is a word of the worker's own for what it asks, so that asking again after an
-        answer was lost gives the same trial; empty to ask for none.
+        Returns:
+            The assignment, or why there is none; None if none was asked for.
         """
         with self._writing() as transaction:
             if report is not None:
-                self._dealer.settle(transaction, report)
-            answer = self._dealer.claim(transaction, claim) if claim else None
+                self._dispatcher.settle(transaction, report)
+            answer = self._dispatcher.assign(transaction, request) if request else None
         if report is not None:
             self.pulse.let_go(report.trial)
         if isinstance(answer, Assignment):
             self.pulse.hold(answer.trial.id, answer.attempt)
         return answer
 
-    def _told(self, report: Report) -> bool:
+    def _settle(self, report: Report) -> bool:
         with self._writing() as transaction:
-            counted = self._dealer.settle(transaction, report, final=True)
+            counts = self._dispatcher.settle(transaction, report, final=True)
         self.pulse.let_go(report.trial)
-        return counted
+        return counts
 
-    def _by_hand(self, trial: Trial | int) -> tuple[int, int]:
-        """A trial's id and attempt, or an error where the same hand tells it twice."""
+    def _trial_and_attempt(self, trial: Trial | int) -> tuple[int, int]:
+        """A trial's id and attempt; raise `TrialError` if it was told by this process before."""
         number = trial.id if isinstance(trial, Trial) else trial
         attempt = self.pulse.attempt(number) if isinstance(number, int) else None
         if attempt is None:  # another process has asked it, or it has ended
             self.refresh()
         number = known_trial(self.state.history, trial).id
         if attempt is None:
-            running_trial(self._folded.state.history, number)
+            running_trial(self._view.state.history, number)
             attempt = self.ledger.running[number].attempt
         return number, attempt
 
-    def _known(self) -> StudyView:
-        """What is known of the study; read anew if it was dropped after a write that failed."""
-        if not self._folded.ledger.seq:
+    def _current_view(self) -> StudyView:
+        """The view; built again if it was dropped after a write that failed."""
+        if not self._view.ledger.seq:
             self.refresh()
-        return self._folded
+        return self._view
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
-        """A turn to write, with all that others have written taken in."""
+        """A transaction, after taking in all that others have written."""
         with self._lock:
-            self._forget_unended()
-            self._turn = mine = object()
+            self._forget_unfinished()
+            self._unfinished = mine = object()
             transaction: Transaction | None = None
             try:
-                after = self._folded.ledger.seq
-                with self.journal.transaction(after, self._folded.take) as transaction:
-                    self._folded.take(transaction.rows)
+                after = self._view.ledger.seq
+                with self.journal.transaction(after, self._view.apply) as transaction:
+                    self._view.apply(transaction.rows)
                     yield transaction
-                self._turn = None
+                self._unfinished = None
             except BaseException:
-                if self._turn is mine:  # and not yet another's, after a signal
+                if self._unfinished is mine:  # and not yet another's, after a signal
                     if transaction is None or not transaction.appended:
-                        self._turn = None
-                    self._forget_unended()  # what was not written may not be remembered
+                        self._unfinished = None
+                    self._forget_unfinished()
                 raise
 
-    def _forget_unended(self) -> None:
-        """Drop what is known, if a turn has not come to its end: a signal may come anywhere."""
-        if self._turn is not None:
-            self._folded.forget()
-            self._turn = None
+    def _forget_unfinished(self) -> None:
+        """Drop the view if a transaction did not end: a signal may come at any moment."""
+        if self._unfinished is not None:
+            self._view.forget()
+            self._unfinished = None

@@ -1,29 +1,41 @@
-"""Mending: a study's records made anew from those that are intact.
+"""Rebuilding a study's records from those that are intact.
 
 Up to the first record that is lost everything stays as it is. After it, a trial keeps its place in
-the plan if it would be decided on again, so that what is made anew can be replayed. A result that
-has lost its place comes in as an imported one; a running trial is queued, and waits to be taken
-over under its id. A trial whose own record is lost is decided on again, so that later ids stay.
+the schedule if it would be decided on again, so that the new study can be replayed. A result that
+has lost its place is imported; a running trial is queued, and waits to be taken over under its id.
+A trial whose own record is lost is decided on again, so that later ids stay the same.
 """
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
-from priorband.durable.ledger import FAILURE_KINDS
-from priorband.durable.problem import Problem
+from priorband.durable.records import (
+    INVALID,
+    AdoptedRecord,
+    AskedRecord,
+    FailedRecord,
+    QueuedRecord,
+    Record,
+    RemarkRecord,
+    ReturnedRecord,
+    ToldRecord,
+    decode,
+)
 from priorband.errors import FormatError
 from priorband.events import Queued
-from priorband.repair.record_writer import BROKEN, RecordWriter
+from priorband.problem import Problem
+from priorband.repair.record_writer import RecordWriter
 from priorband.repair.scan import Finding
 from priorband.space.config import Config
 from priorband.storage.journal import Row
-from priorband.storage.json_text import body, member, number
 from priorband.trial import IMPORTED, QUEUED, Trial
-from priorband.values import frozen
+from priorband.values import frozen, replaced
 
 _MOST = 10_000  # trials to decide on again: each must be evaluated once more
 _LOST = "the records of this attempt are lost"
+
+OfAttempt = AdoptedRecord | ReturnedRecord | ToldRecord | FailedRecord
 
 
 @final
@@ -33,35 +45,35 @@ class Rebuilt:
 
     rows: tuple[Row, ...]
     kept: frozenset[int]
-    """The numbers of the old records that stand among the new ones."""
+    """The numbers of the old records that are among the new ones."""
     dropped: tuple[Finding, ...]
     changed: tuple[Finding, ...]
     same: frozenset[int]
-    """Trials that have the id, the configuration and the fidelity that they had."""
+    """Trials that still have their id, their configuration and their fidelity."""
 
 
 def rebuilt(created: Row, rows: Sequence[Row], problem: Problem, worker: str) -> Rebuilt:
-    """What can be made of the intact records that follow `created`, which is found or made."""
-    mender = _Mender(RecordWriter(problem, worker), rows, frozenset())
-    held = mender.run(created)
+    """The records that can be made of the intact rows that follow `created`."""
+    builder = _Rebuilder(RecordWriter(problem, worker), rows, frozenset())
+    held = builder.run(created)
     if held:
-        mender = _Mender(RecordWriter(problem, worker), rows, held)
-        mender.run(created)
-    new = mender.new
-    same = frozenset(then for then, now in mender.ids.items() if then == now)
-    dropped, changed = tuple(mender.dropped), tuple(mender.changed)
+        builder = _Rebuilder(RecordWriter(problem, worker), rows, held)
+        builder.run(created)
+    new = builder.new
+    same = frozenset(then for then, now in builder.ids.items() if then == now)
+    dropped, changed = tuple(builder.dropped), tuple(builder.changed)
     return Rebuilt(tuple(new.rows), frozenset(new.kept), dropped, changed, same)
 
 
 class _Wish(NamedTuple):
-    """A configuration that a person wants tried, and the record that says so, if it is left."""
+    """A queued configuration, and the row that says so, if it is left."""
 
     queued: Queued
     row: Row | None
 
 
-class _Was(NamedTuple):
-    """What an old record says of the trial that it hands out."""
+class _OldTrial(NamedTuple):
+    """What an old record says about the trial that it hands out."""
 
     id: int
     config: Config
@@ -72,11 +84,11 @@ class _Was(NamedTuple):
 
 
 @final
-class _Mender:
-    """Takes in old records in order.
+class _Rebuilder:
+    """Takes in old rows in order.
 
-    After a loss it cannot be told which wishes are fulfilled. So those that are pending then are
-    `held`, and written down when a trial calls for them, or at the end.
+    After a loss it cannot be told which queued configurations were tried. So those that are pending
+    then are `held`, and written down when a trial calls for them, or at the end.
     """
 
     def __init__(self, new: RecordWriter, rows: Sequence[Row], held: frozenset[int]) -> None:
@@ -85,15 +97,15 @@ class _Mender:
         self.changed: list[Finding] = []
         self.ids: dict[int, int] = {}  # a trial's id then, and now
         self.imported: set[int] = set()
-        self.ended = {row.trial for row in rows if _ends(row)}
+        self.ended = {row.trial for row in rows if _ends_trial(row)}
         self.wishes: list[_Wish] = []
-        self.pending: deque[int] = deque()  # records of wishes that the new history holds
+        self.pending: deque[int] = deque()  # rows of wishes that the new history holds
         self.lost = False
         self.missing = 0  # lost records that nothing has made up for
 
     def run(self, created: Row) -> frozenset[int]:
-        """Make all records; or stop at the first loss, with the wishes to hold back."""
-        self.new.keep(created, "created", None, body(created.body))
+        """Write all records; or stop at the first loss, and return the wishes to hold back."""
+        self.new.copy(created, decode(created))
         last = 1
         for row in self.old:
             self.missing += row.seq - last - 1
@@ -101,7 +113,7 @@ class _Mender:
             last = row.seq
             try:
                 self._take(row)
-            except BROKEN as error:
+            except INVALID as error:
                 self._drop(row, f"cannot be: {error}")
                 self.lost, self.missing = True, self.missing + 1
             if self.lost and self.pending and self._asks_from(row.seq):
@@ -113,146 +125,149 @@ class _Mender:
         return any(row.kind == "asked" and row.seq >= seq for row in self.old)
 
     def _take(self, row: Row) -> None:
-        data = body(row.body)
-        if row.kind == "queued" and (self.lost or row.seq in self.held):
-            at = None if data.get("fidelity") is None else number(data, "fidelity", least=1e-300)
-            self.wishes.append(_Wish(Queued(self.new.read(data.get("config")), at), row))
-        elif row.kind == "asked" and self.lost:
-            self._ask_anew(row, data)
+        record = decode(row)
+        if isinstance(record, QueuedRecord) and (self.lost or row.seq in self.held):
+            config = self.new.read_config(record.config)
+            self.wishes.append(_Wish(Queued(config, record.fidelity), row))
+        elif isinstance(record, AskedRecord) and self.lost:
+            self._ask_again(row, record)
         elif row.trial is not None and self.lost:
-            self._follow(row, row.trial, data)
+            self._follow(row, row.trial, record)
         else:
-            self.new.keep(row, row.kind, row.trial, data)
-            self._note(row, data)
+            self.new.copy(row, record)
+            self._note(row, record)
 
-    def _note(self, row: Row, data: dict[str, Any]) -> None:
+    def _note(self, row: Row, record: Record) -> None:
         """Remember what the records before the first loss say."""
-        if row.kind == "queued":
+        if isinstance(record, QueuedRecord):
             self.pending.append(row.seq)
-        if row.kind == "asked" and row.trial is not None:
-            self.ids[row.trial] = row.trial
-            if data["origin"] == IMPORTED:
-                self.imported.add(row.trial)
-            if data["origin"] == QUEUED and data.get("parent") is None:
+        if isinstance(record, AskedRecord):
+            self.ids[record.trial] = record.trial
+            if record.imported:
+                self.imported.add(record.trial)
+            if record.origin == QUEUED and record.parent is None:
                 self.pending.popleft()
 
-    def _follow(self, row: Row, then: int, data: dict[str, Any]) -> None:
+    def _follow(self, row: Row, then: int, record: Record) -> None:
         """Take in a record about a trial."""
         now = self.ids.get(then)
         if now is None:
-            loss = f"; it had a loss of {data['loss']!r:.40}" if "loss" in data else ""
-            self._drop(row, f"is about trial {then}, whose own record is lost{loss}")
-        elif row.kind == "remark":
-            self.new.keep(row, row.kind, now, data)
+            loss = record.loss if isinstance(record, ToldRecord | RemarkRecord) else None
+            had = "" if loss is None else f"; it had a loss of {loss!r:.40}"
+            self._drop(row, f"is about trial {then}, whose own record is lost{had}")
+        elif isinstance(record, RemarkRecord):
+            self._keep(row, record, now)
+        elif not isinstance(record, OfAttempt):
+            raise FormatError(f"it names trial {then}")
         elif then not in self.imported:
-            self._catch_up(row, now, data)
-            self.new.keep(row, row.kind, now, data)
-        elif row.kind in ("told", "failed"):
-            self.new.keep(row, row.kind, now, data | {"attempt": 0})
+            self._catch_up(row, now, record)
+            self._keep(row, record, now)
+        elif isinstance(record, ToldRecord | FailedRecord):
+            self.new.keep(row, replaced(record, trial=now, attempt=0))
         else:
             self._drop(row, f"is about an attempt at trial {then}, of which the result is imported")
 
-    def _catch_up(self, row: Row, trial: int, data: dict[str, Any]) -> None:
+    def _keep(self, row: Row, record: OfAttempt | RemarkRecord, trial: int) -> None:
+        if record.trial == trial:
+            self.new.copy(row, record)
+        else:
+            self.new.keep(row, replaced(record, trial=trial))
+
+    def _catch_up(self, row: Row, trial: int, record: OfAttempt) -> None:
         """Make up for lost records that say how a trial went from one attempt to another."""
-        opened, target = self.new.ledger.running.get(trial), member(data, "attempt", int)
+        opened, target = self.new.ledger.running.get(trial), record.attempt
         while opened and self.missing > 0 and opened.attempt < target:
             if opened.held:
-                lost = {"attempt": opened.attempt, "kind": "lost", "reason": _LOST}
-                self.new.add(row, "returned", trial, lost)
-            elif row.kind == "adopted" and opened.attempt == target - 1:
+                self.new.add(row, ReturnedRecord(trial, opened.attempt, "lost", _LOST))
+            elif isinstance(record, AdoptedRecord) and opened.attempt == target - 1:
                 return
             else:
-                again = {"attempt": opened.attempt + 1, "claim": "", "start": opened.start}
-                self.new.add(row, "adopted", trial, again)
+                self.new.add(row, AdoptedRecord(trial, opened.attempt + 1, opened.start))
             self.missing -= 1
 
-    def _ask_anew(self, row: Row, data: dict[str, Any]) -> None:
+    def _ask_again(self, row: Row, record: AskedRecord) -> None:
         """Take in a record that hands out a trial."""
-        was = self._was(row, data)
-        if was.id in self.ids:
-            raise FormatError(f"trial {was.id} was asked before")
-        self._fill(was.id, row)
+        old = self._old_trial(record)
+        if old.id in self.ids:
+            raise FormatError(f"trial {old.id} was asked before")
+        self._fill_gap(old.id, row)
         now = len(self.new.state.history)
-        self._place(row, data, was, now)
-        self.ids[was.id] = now
+        self._place(row, record, old, now)
+        self.ids[old.id] = now
 
-    def _was(self, row: Row, data: dict[str, Any]) -> _Was:
-        fidelity, origin = number(data, "fidelity", least=1e-300), member(data, "origin", str)
-        parent = data.get("parent")
-        if row.trial is None or row.trial < 0:
-            raise FormatError("it names no trial")
+    def _old_trial(self, record: AskedRecord) -> _OldTrial:
+        parent = record.parent
         if parent is None:
-            config = self.new.read(data.get("config"))
-        elif type(parent) is int and parent in self.ids:
+            config = self.new.read_config(record.config)
+        elif parent in self.ids:
             config = self.new.state.history.trial(self.ids[parent]).config
         else:
-            raise FormatError(f"trial {row.trial} continues {parent!r:.40}, whose record is lost")
-        return _Was(row.trial, config, fidelity, parent, origin, data.get("slot") is not None)
+            raise FormatError(
+                f"trial {record.trial} continues {parent!r:.40}, whose record is lost"
+            )
+        planned = record.slot is not None
+        return _OldTrial(record.trial, config, record.fidelity, parent, record.origin, planned)
 
-    def _fill(self, until: int, row: Row) -> None:
-        """Decide again on trials whose records are lost, unless they are too many."""
-        hole = until - max(self.ids, default=-1) - 1
-        if not 0 < hole <= min(self.missing, _MOST):
+    def _fill_gap(self, until: int, row: Row) -> None:
+        """Decide again on trials whose records are lost, unless there are too many."""
+        gap = until - max(self.ids, default=-1) - 1
+        if not 0 < gap <= min(self.missing, _MOST):
             return
-        for lost in range(until - hole, until):
-            trial = self.new.decided()
+        for lost in range(until - gap, until):
+            trial = self.new.next_trial()
             if trial is None:
                 return
-            self.new.add(row, "asked", trial.id, self.new.about(trial, {}))
+            self.new.add(row, AskedRecord.of(trial, self.new.write_config))
             self._change(f"trial {lost}", f"is lost: trial {trial.id} is decided on again")
             self.missing -= 1
 
-    def _place(self, row: Row, data: dict[str, Any], was: _Was, now: int) -> None:
+    def _place(self, row: Row, record: AskedRecord, old: _OldTrial, now: int) -> None:
         """Hand out a trial in its old place, as an imported result, or from the queue."""
-        where = f"record {row.seq}"
-        if was.origin == IMPORTED:
-            self.new.keep(row, "asked", now, data)
-            self.imported.add(was.id)
+        where, write = f"record {row.seq}", self.new.write_config
+        if record.imported:
+            self.new.keep(row, replaced(record, trial=now))
+            self.imported.add(old.id)
             return
-        wish = self._wish(was) if was.origin == QUEUED and was.parent is None else None
-        again = self.new.decided(wish.queued if wish else None)
-        if again is not None and self._alike(again, was):
+        wish = self._wish(old) if old.origin == QUEUED and old.parent is None else None
+        again = self.new.next_trial(wish.queued if wish else None)
+        if again is not None and self._alike(again, old):
             self._grant(row, wish)
-            self.new.keep(row, "asked", now, self.new.about(again, data))
-        elif was.id in self.ended:
+            self.new.keep(row, AskedRecord.of(again, write, record.start, record.request))
+        elif old.id in self.ended:
             self._deny(wish)
-            trial = Trial(now, was.config, was.fidelity, None, None, IMPORTED, now)
-            self.new.keep(row, "asked", now, self.new.about(trial, {}))
-            self.imported.add(was.id)
-            self._change(where, f"has lost its place in the plan: trial {was.id} is imported")
+            trial = Trial(now, old.config, old.fidelity, None, None, IMPORTED, now)
+            self.new.keep(row, AskedRecord.of(trial, write))
+            self.imported.add(old.id)
+            self._change(where, f"has lost its place in the plan: trial {old.id} is imported")
         else:
-            self._grant(row, _Wish(Queued(was.config, was.fidelity), wish.row if wish else None))
-            trial = Trial(now, was.config, was.fidelity, None, None, QUEUED, now)
-            about = self.new.about(trial, {"claim": data.get("claim", "")})
-            self.new.keep(row, "asked", now, about)
-            self._change(where, f"has lost its place in the plan: trial {was.id} is queued to run")
+            self._grant(row, _Wish(Queued(old.config, old.fidelity), wish.row if wish else None))
+            trial = Trial(now, old.config, old.fidelity, None, None, QUEUED, now)
+            self.new.keep(row, AskedRecord.of(trial, write, 0, record.request))
+            self._change(where, f"has lost its place in the plan: trial {old.id} is queued to run")
 
-    def _wish(self, was: _Was) -> _Wish:
+    def _wish(self, old: _OldTrial) -> _Wish:
         """The wish that a trial has fulfilled; a lost one follows from the trial."""
         for wish in self.wishes:
             planned = wish.queued.fidelity is None
-            if wish.queued.config == was.config and planned == was.planned:
+            if wish.queued.config == old.config and planned == old.planned:
                 return wish
-        return _Wish(Queued(was.config, None if was.planned else was.fidelity), None)
+        return _Wish(Queued(old.config, None if old.planned else old.fidelity), None)
 
-    def _alike(self, again: Trial, was: _Was) -> bool:
-        parent = None if was.parent is None else self.ids[was.parent]
-        then = (was.config, was.fidelity, was.origin, parent)
+    def _alike(self, again: Trial, old: _OldTrial) -> bool:
+        parent = None if old.parent is None else self.ids[old.parent]
+        then = (old.config, old.fidelity, old.origin, parent)
         return (again.config, again.fidelity, again.origin, again.parent) == then
 
     def _grant(self, row: Row, wish: _Wish | None) -> None:
         """Write down a wish, right before the trial that fulfils it."""
         if wish is None:
             return
-        wanted = {
-            "config": self.new.write(wish.queued.config),
-            "fidelity": wish.queued.fidelity,
-        }
+        record = QueuedRecord(self.new.write_config(wish.queued.config), wish.queued.fidelity)
         if wish.row is None:
-            self.new.add(row, "queued", None, wanted)
+            self.new.add(row, record)
         else:
-            self.new.keep(wish.row, "queued", None, wanted)
-            self.wishes = [one for one in self.wishes if one.row is not wish.row]
+            self.new.keep(wish.row, record)
+            self.wishes = [other for other in self.wishes if other.row is not wish.row]
 
     def _deny(self, wish: _Wish | None) -> None:
         if wish is not None and wish.row is not None:
@@ -264,8 +279,8 @@ class _Mender:
             self._grant(created, wish)
         for trial in self.new.state.history.running:
             if trial.id not in self.new.ledger.running:  # imported, and nobody will tell it
-                failed = {"attempt": 0, "kind": "lost", "reason": "its result is lost"}
-                self.new.add(self.new.rows[-1], "failed", trial.id, failed)
+                failed = FailedRecord(trial.id, 0, "lost", "its result is lost")
+                self.new.add(self.new.rows[-1], failed)
                 self._change(f"trial {trial.id}", "has lost its result")
 
     def _drop(self, row: Row, why: str) -> None:
@@ -275,12 +290,9 @@ class _Mender:
         self.changed.append(Finding(where, how))
 
 
-def _ends(row: Row) -> bool:
-    """Whether a record ends its trial in a way that can be told again."""
+def _ends_trial(row: Row) -> bool:
+    """Whether a row ends its trial in a way that can be told again."""
     try:
-        data = body(row.body) if row.kind in ("told", "failed") else {}
-        if row.kind == "failed":
-            return member(data, "kind", str) in FAILURE_KINDS and type(data.get("reason")) is str
-        return row.kind == "told" and number(data, "loss") is not None
+        return isinstance(decode(row), ToldRecord | FailedRecord)
     except FormatError:
         return False

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.errors import FormatError
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 from priorband.storage.safe_files import sync_folder
 
 VARIABLE = "PRIORBAND_SPOOL"
@@ -38,7 +38,7 @@ class Spool:
         for place in self._places:
             for path in sorted(place.glob("*.json")) if _ours(place) else ():
                 try:
-                    data = body(path.read_text(encoding="utf-8"))
+                    data = from_json(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError, FormatError):
                     continue
                 if data.get("study") == self.study and isinstance(data.get("report"), dict):

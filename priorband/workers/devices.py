@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from priorband.errors import MethodError
+from priorband.errors import ArgumentError
 from priorband.numeric import whole
 
 MASKS = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -21,7 +21,7 @@ def masks(workers: int, each: int | None, environment: Mapping[str, str]) -> lis
     if each is None:
         return [{} for _ in range(workers)]
     if not whole(each) or each < 0:
-        raise MethodError(f"`gpus_per_trial` must be a whole number of at least 0, got {each!r}.")
+        raise ArgumentError(f"`gpus_per_trial` must be a whole number of at least 0, got {each!r}.")
     name = next((mask for mask in MASKS if environment.get(mask)), MASKS[0])
     given = environment.get(name)
     if given is None:
@@ -29,7 +29,7 @@ def masks(workers: int, each: int | None, environment: Mapping[str, str]) -> lis
     else:
         devices = [part.strip() for part in given.split(",") if part.strip()]
     if len(devices) < workers * each:
-        raise MethodError(
+        raise ArgumentError(
             f"{workers} workers with {each} devices each need {workers * each}, but {name} shows "
             f"{len(devices)}: {given!r}. Take fewer workers, or show more devices."
         )

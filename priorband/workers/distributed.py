@@ -7,10 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from priorband.display.displays import Display
+from priorband.display.displays import Display, Show
+from priorband.durable.budget import BudgetLike
 from priorband.durable.messages import Report
 from priorband.durable.study import LEASE, DurableStudy
-from priorband.errors import MethodError, RankError, StorageError, suggestion
+from priorband.errors import ArgumentError, MethodError, RankError, StorageError
 from priorband.fidelity import Fidelity
 from priorband.optimizers import Optimizer
 from priorband.space.prior import Prior
@@ -20,12 +21,11 @@ from priorband.workers.rank_channel import Lost, RankChannel, Word, distributed
 from priorband.workers.rank_group import RankGroup, over, read_task
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import Objective
-from priorband.workers.trial_runner import Send, WorkerOptions
+from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, Send, WorkerOptions
 from priorband.workers.tuning import Tuned, run_study, usual_place
 from priorband.workers.worker import Worker, WorkerEnd
 
 ECHO = 5.0  # seconds: a launcher passes on a signal that Slurm has sent to all ranks, too
-OPTIONS = ("grace", "patience", "wait", "keep")
 FROM_A_LAUNCHER = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 BROKEN = "a broken group"
 
@@ -35,7 +35,7 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
     space: Space | None = None,
     fidelity: Fidelity | None = None,
     *,
-    budget: Any = None,
+    budget: BudgetLike = None,
     study: str | Path | None = None,
     method: str | Optimizer | None = None,
     seed: int | None = None,
@@ -44,31 +44,63 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
     folder: str | Path | None = None,
     lease: float = LEASE,
     retries: Mapping[str, int] | None = None,
-    show: str | None = None,
+    show: Show | None = None,
     group: Any = None,
-    **options: Any,
+    grace: float = GRACE,
+    patience: float = PATIENCE,
+    wait: bool = True,
+    keep: Keep = "promotable",
 ) -> Tuned | None:
     """Tune with all ranks of a torch.distributed job: each trial is trained by all of them.
 
-    Every rank calls it, in the same way. Rank 0 does what `tune` does; the others are given its
-    trials. What rank 0 returns is the result, unless a rank raises. `trial.steps()` keeps the ranks
-    together. `group` is the ranks that take part, all unless given. Without a process group yet,
-    one is begun as `torchrun` says. The options are `grace`, `patience`, `wait` and `keep` of
-    `Options`; with `grace`, so long a rank that raised waits for the others before the job ends.
-    Rank 0 gets what tuning has found, the others None.
+    Every rank calls it with the same arguments. Rank 0 does what `tune` does; the others are given
+    its trials. The result is what rank 0's objective returns, unless a rank raises.
+    `trial.steps()` keeps the ranks together. If there is no process group yet, one is created from
+    the environment variables that `torchrun` sets.
+
+    Args:
+        objective: a function that is given an `Attempt`, on every rank, and returns a loss.
+        space: the search space; may be left out for a study that exists.
+        fidelity: how long a trial can be trained; None if each trial is a full training.
+        budget: a number of full trainings, or a `Budget`; for all jobs and restarts together.
+        study: a folder, or a postgresql:// URL; "runs/" and the objective's name by default.
+        method: a name from `methods()`, or an `Optimizer`; "priorband" by default.
+        seed: the seed of all decisions; 0 by default.
+        prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
+        maximize: whether higher values are better.
+        folder: where the checkpoints of a study in a database are kept; all ranks must see it.
+        lease: for how many seconds a job may be silent before its trial goes to another one.
+        retries: after how many attempts a trial has failed, by kind of failure.
+        show: how rank 0 shows progress: "live", "plain", "json" or "quiet".
+        group: the process group of the ranks that take part; all ranks by default.
+        grace: how many seconds a running step gets to finish when the job is asked to stop, and
+            how long a rank that raised waits for the others before the job ends.
+        patience: how many seconds to wait for storage that is busy, full or not reachable.
+        wait: stay while other jobs run the last trials, since one may be handed back.
+        keep: which checkpoints stay: "promotable" or "all".
+
+    Returns:
+        On rank 0 what `tune` returns; None on the others.
+
+    Raises:
+        ArgumentError: if an argument is not allowed, or there is no way to create a process group.
+        RankError: if the ranks cannot go on training together.
+        ExtraError: if torch is not installed.
     """
-    how = _options(objective, options)
+    if not callable(objective):
+        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
+    options = WorkerOptions(False, grace=grace, patience=patience, wait=wait, keep=keep)
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
     begun = _begun()
-    team = RankGroup(_wire(group), how.grace)
+    team = RankGroup(_wire(group), options.grace)
     try:
         if team.rank > 0:
             _follow(team, objective)
             return None
-        work = _leading(team, objective, how)
+        work = _leading(team, objective, options)
         return _lead(team, lambda: run_study(opening, budget, show, work))
     finally:
         team.wire.close()
@@ -90,18 +122,6 @@ def rank_attempt(
     return attempt
 
 
-def _options(objective: Objective, given: dict[str, Any]) -> WorkerOptions:
-    if not callable(objective):
-        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
-    for name in given:
-        if name not in OPTIONS:
-            raise MethodError(
-                f"`tune_in_group` takes no option {name!r}: the ranks are the worker, and train in "
-                f"their own processes. {suggestion(name, OPTIONS)}"
-            )
-    return WorkerOptions(fresh_process=False, **given)
-
-
 def _begun() -> bool:
     """Begin the process group of the job, unless that is done."""
     dist = distributed()
@@ -109,7 +129,7 @@ def _begun() -> bool:
         return False
     missing = [name for name in FROM_A_LAUNCHER if name not in os.environ]
     if missing:
-        raise MethodError(
+        raise ArgumentError(
             f"There is no process group, and nothing says how to begin one ({', '.join(missing)} "
             "is not set). Start the script with `torchrun --nproc-per-node 2 script.py`, or call "
             "`torch.distributed.init_process_group` before."
@@ -120,7 +140,7 @@ def _begun() -> bool:
 
 def _wire(group: Any) -> RankChannel:
     if group is not None and distributed().get_rank(group) < 0:
-        raise MethodError(
+        raise ArgumentError(
             "This rank is not in the `group` that was given. Give each rank a group that it is in, "
             "or do not call this on it."
         )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from priorband.arguments import LONGEST_TEXT, given_cost, given_loss, plain_metrics
-from priorband.durable.ledger import FailureKind
 from priorband.errors import LossError
+from priorband.failures import FailureKind
 
 LONGEST_TRACEBACK = 20_000
 

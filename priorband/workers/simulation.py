@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
-from priorband.errors import ExhaustedError, MethodError
+from priorband.errors import ArgumentError, ExhaustedError
 from priorband.numeric import real, whole
-from priorband.study import Study
+from priorband.study import BaseStudy
 from priorband.trial import Observation, Trial
 from priorband.values import frozen
 
@@ -46,19 +46,19 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not whole(self.workers) or self.workers < 1:
-            raise MethodError(
+            raise ArgumentError(
                 f"`workers` must be a whole number of at least 1, got {self.workers!r}."
             )
         if (real(self.budget) or 0) <= 0:
-            raise MethodError(
+            raise ArgumentError(
                 f"`budget` must be a positive number of trainings, got {self.budget!r}."
             )
         if real(self.pause) is None or self.pause < 0:
-            raise MethodError(f"`pause` must be a number of at least 0, got {self.pause!r}.")
+            raise ArgumentError(f"`pause` must be a number of at least 0, got {self.pause!r}.")
 
 
 def simulate(
-    study: Study,
+    study: BaseStudy,
     benchmark: Objective | Callable[[Mapping[str, Any], float], float],
     workers: int = 1,
     budget: float = 12.0,
@@ -83,12 +83,14 @@ def simulate(
 
 
 def carried_out(
-    study: Study, benchmark: Objective | Callable[[Mapping[str, Any], float], float], plan: Plan
+    study: BaseStudy, benchmark: Objective | Callable[[Mapping[str, Any], float], float], plan: Plan
 ) -> list[Run]:
     """Run a study on a benchmark as planned; the runs in the order they ended."""
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
-        raise MethodError(f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}.")
+        raise ArgumentError(
+            f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}."
+        )
     instant = 1e-9 * study.fidelity.high  # what ends within it ends together
     limit = plan.budget * study.fidelity.high
     busy: list[tuple[int, int, _Job]] = []
@@ -125,7 +127,7 @@ class _Job:
     cost: float
 
 
-def _evaluated(study: Study, evaluate: Callable[..., float], trial: Trial) -> Observation:
+def _evaluated(study: BaseStudy, evaluate: Callable[..., float], trial: Trial) -> Observation:
     try:
         loss = evaluate(trial.config, trial.fidelity)
     except Exception as error:

@@ -6,20 +6,25 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal, final
 
-from priorband.durable.ledger import FailureKind
 from priorband.durable.messages import Assignment, Report
 from priorband.durable.study import DurableStudy
-from priorband.errors import MethodError
+from priorband.errors import ArgumentError, MethodError
+from priorband.failures import FailureKind
 from priorband.numeric import real
 from priorband.storage.checkpoints import Checkpoints, sync_tree
 from priorband.streams import Dice
-from priorband.values import field_names, frozen
+from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.objective_results import failed, raised
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import Objective, TrialProcess, evaluated
 
 LOOK = 0.25  # seconds between looks at signals and clocks
+GRACE = 20.0
+PATIENCE = 600.0
+
+Keep = Literal["promotable", "all"]
+"""Which checkpoints stay: those that a trial may still continue from, or all."""
 
 Send = Callable[[dict[str, Any]], None]
 Here = Callable[[Objective, TrialTask, Send, Callable[[], str]], dict[str, Any]]
@@ -36,13 +41,13 @@ class WorkerOptions:
     trial_seconds: float | None = None
     step_seconds: float | None = None
     """The longest time until the next step is reported."""
-    grace: float = 20.0
+    grace: float = GRACE
     """Seconds that a running step is given to finish when the worker is asked to stop."""
-    patience: float = 600.0
+    patience: float = PATIENCE
     """Seconds to wait for storage that is busy, full or out of reach."""
     wait: bool = True
     """Stay while others are at work on the last trials: one may yet be given back."""
-    keep: Literal["promotable", "all"] = "promotable"
+    keep: Keep = "promotable"
     """Which checkpoints stay."""
     show_output: bool = False
     """What trials print goes to the terminal instead of a file."""
@@ -51,19 +56,14 @@ class WorkerOptions:
         for name in ("trial_seconds", "step_seconds", "grace", "patience"):
             seconds = getattr(self, name)
             if seconds is not None and (real(seconds) is None or seconds < 0):
-                raise MethodError(f"`{name}` must be a number of seconds, got {seconds!r}.")
+                raise ArgumentError(f"`{name}` must be a number of seconds, got {seconds!r}.")
         if self.keep not in ("promotable", "all"):
-            raise MethodError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
+            raise ArgumentError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
         if not self.fresh_process and (self.trial_seconds or self.step_seconds):
-            raise MethodError(
+            raise ArgumentError(
                 "Time limits need fresh_process=True: a trial in the worker's own process cannot "
                 "be ended from outside."
             )
-
-
-def option_names() -> tuple[str, ...]:
-    """What `Options` takes."""
-    return field_names(WorkerOptions())
 
 
 @final

@@ -1,6 +1,5 @@
 """Tuning in one call: a durable study, workers on this machine, and one budget for all."""
 
-import inspect
 import multiprocessing
 import os
 import shlex
@@ -11,12 +10,11 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, final
 
-from priorband.display.displays import Display, display, given_show
-from priorband.durable.budget import Spending
-from priorband.durable.budget import budget as given_budget
-from priorband.durable.open import located
+from priorband.display.displays import Display, Show, display, given_show
+from priorband.durable.budget import BudgetLike, Spending, as_budget
+from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
-from priorband.errors import HaltedError, MethodError, SpaceError, StorageError, suggestion
+from priorband.errors import ArgumentError, HaltedError, MethodError, StorageError
 from priorband.fidelity import Fidelity
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
@@ -29,7 +27,7 @@ from priorband.workers.devices import applied, masks
 from priorband.workers.open_with_retry import open_with_retry
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.trial_process import Objective, unpicklable
-from priorband.workers.trial_runner import WorkerOptions, option_names
+from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 
 
@@ -62,12 +60,12 @@ class Tuned:
         return -self.best.loss if self.maximize else self.best.loss
 
 
-def tune(  # noqa: PLR0913  # one call that says everything; all but the first have a default
+def tune(  # noqa: PLR0913  # one call with every option; all but the first have a default
     objective: Objective,
     space: Space | None = None,
     fidelity: Fidelity | None = None,
     *,
-    budget: Any = None,
+    budget: BudgetLike = None,
     workers: int = 1,
     study: str | Path | None = None,
     method: str | Optimizer | None = None,
@@ -78,15 +76,57 @@ def tune(  # noqa: PLR0913  # one call that says everything; all but the first h
     folder: str | Path | None = None,
     lease: float = LEASE,
     retries: Mapping[str, int] | None = None,
-    show: str | None = None,
-    **options: Any,
+    show: Show | None = None,
+    fresh_process: bool = True,
+    trial_seconds: float | None = None,
+    step_seconds: float | None = None,
+    grace: float = GRACE,
+    patience: float = PATIENCE,
+    wait: bool = True,
+    keep: Keep = "promotable",
+    show_output: bool = False,
 ) -> Tuned:
-    """Tune an objective: start or resume a study, and work until its budget is spent.
+    """Tune an objective: create or resume a study, and work until its budget is spent.
 
-    `objective` is given an `Attempt` and returns a loss, or a dict with "loss", maybe "cost", and
-    metrics. `budget` counts full trainings, or is a `Budget`; one for all workers and restarts.
-    `study` is a folder or a postgresql:// URL. `show` is "live", "plain", "json" or "quiet". The
-    remaining options are those of `Options`: time limits, `fresh_process`, `keep` and others.
+    Args:
+        objective: a function that is given an `Attempt` and returns a loss, or a dict with "loss",
+            optionally "cost", and other metrics.
+        space: the search space; may be left out for a study that exists.
+        fidelity: how long a trial can be trained; None if each trial is a full training.
+        budget: a number of full trainings, or a `Budget`; for all workers and restarts together.
+        workers: how many trials to run at the same time on this machine.
+        study: a folder, or a postgresql:// URL; "runs/" and the objective's name by default.
+        method: a name from `methods()`, or an `Optimizer`; "priorband" by default.
+        seed: the seed of all decisions; 0 by default.
+        prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
+        maximize: whether higher values are better.
+        gpus_per_trial: how many of the visible devices each worker gets.
+        folder: where the checkpoints of a study in a database are kept; all workers must see it.
+        lease: for how many seconds a worker on another machine may be silent before its trial
+            goes to another one.
+        retries: after how many attempts a trial has failed, by kind of failure, such as
+            `{"memory": 3}`.
+        show: how to show progress: "live", "plain", "json" or "quiet"; "live" by default on a
+            terminal and "plain" elsewhere.
+        fresh_process: run each trial in a new process: nothing leaks, and time limits work.
+        trial_seconds: a trial that takes longer has failed.
+        step_seconds: a trial that reports no step for longer has failed.
+        grace: how many seconds a running step gets to finish when the worker is asked to stop.
+        patience: how many seconds to wait for storage that is busy, full or not reachable.
+        wait: stay while other workers run the last trials, since one may be handed back.
+        keep: which checkpoints stay: "promotable" or "all".
+        show_output: print what trials print to the terminal instead of to a file.
+
+    Returns:
+        The best results, the spending, and why tuning ended.
+
+    Raises:
+        ArgumentError: if an argument is not allowed, or a new study has no budget.
+        SpaceError: if the space, the fidelity or the prior is invalid.
+        MethodError: if there is no such method, or the objective cannot be run.
+        MismatchError: if the study exists and was created with another problem.
+        HaltedError: if the first trials all fail in the same way.
+        StorageError: if the storage is not reachable for too long.
 
     >>> import tempfile, priorband as pb
     >>> def train(trial):
@@ -97,8 +137,17 @@ def tune(  # noqa: PLR0913  # one call that says everything; all but the first h
     >>> tuned.best.fidelity, round(tuned.config["x"], 1)
     (9, 0.3)
     """
-    how = _options(options)
-    _check(objective, workers, how)
+    options = WorkerOptions(
+        fresh_process=fresh_process,
+        trial_seconds=trial_seconds,
+        step_seconds=step_seconds,
+        grace=grace,
+        patience=patience,
+        wait=wait,
+        keep=keep,
+        show_output=show_output,
+    )
+    _check(objective, workers, options)
     given_show(show)
     shared = masks(workers, gpus_per_trial, os.environ)
     where = study if study is not None else usual_place(objective)
@@ -109,25 +158,29 @@ def tune(  # noqa: PLR0913  # one call that says everything; all but the first h
         opening,
         budget,
         show,
-        lambda opened, shown: _worked(opened, opening, objective, how, shared, shown),
+        lambda opened, shown: _worked(opened, opening, objective, options, shared, shown),
     )
 
 
 def run_study(
     opening: dict[str, Any],
-    budget: Any,
-    show: str | None,
+    budget: BudgetLike,
+    show: Show | None,
     work: Callable[[DurableStudy, Display], list[WorkerEnd]],
 ) -> Tuned:
     """Start or resume a study, let somebody work on it, and say what was found."""
-    limits = None if budget is None else given_budget(budget)
+    limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
-        raise SpaceError("A new study needs a budget, such as budget=12 full trainings.")
+        raise ArgumentError(
+            "`budget` is missing: a new study needs one, such as budget=12 trainings."
+        )
     with open_with_retry(opening, _said) as opened:
         if limits is not None:
             opened.limit(limits)
         if not opened.budget.limits:
-            raise SpaceError("A study needs a budget, such as budget=12 full trainings.")
+            raise ArgumentError(
+                "`budget` is missing: the study has none, so give one, such as budget=12."
+            )
         with display(opened, show) as shown:
             endings = work(opened, shown)
             opened.refresh()
@@ -152,19 +205,11 @@ def _worked(  # noqa: PLR0913  # two ways to run the same thing
     return run_pool(jobs, shown.say, shown.tick)
 
 
-def _options(given: dict[str, Any]) -> WorkerOptions:
-    for name in given:
-        if name not in option_names():
-            known = {*option_names(), *inspect.signature(tune).parameters} - {"options"}
-            raise MethodError(f"`tune` takes no option {name!r}. {suggestion(name, known)}")
-    return WorkerOptions(**given)
-
-
 def _check(objective: Objective, workers: int, how: WorkerOptions) -> None:
     if not callable(objective):
         raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
     if not whole(workers) or workers < 1:
-        raise MethodError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
+        raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise MethodError(
             "`tune` was called while a worker imports this script. Put the call under "
@@ -187,7 +232,7 @@ def _said(text: str) -> None:
 
 
 def _exists(where: str | Path) -> bool:
-    journal = located(where, read_only=True)
+    journal = journal_at(where, read_only=True)
     try:
         return journal.exists()
     finally:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, final
 
-from priorband.durable.messages import Assignment, Idle, Report, restored_report
+from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.study import DurableStudy
 from priorband.errors import PriorbandError, StorageError
 from priorband.storage.spool import Spool
@@ -123,7 +123,7 @@ class Worker:
         def on_trouble() -> None:
             nonlocal kept
             if report is not None and kept is None and report.kind != "preempted":
-                kept = self._spool.put(f"{report.trial}-{report.attempt}", report.described())
+                kept = self._spool.put(f"{report.trial}-{report.attempt}", report.to_data())
                 if kept:
                     self.say(f"The result of trial {report.trial} is kept in {kept} meanwhile.")
 
@@ -168,7 +168,7 @@ class Worker:
         """Results that an earlier worker on this machine could not hand in."""
         for path, data in self._spool.waiting().items():
             try:
-                report = restored_report(data)
+                report = Report.from_data(data)
                 self._patient(partial(self.study.turn, report, ""))
             except StorageError:  # ours to wait for: nobody may come after us
                 raise

@@ -103,7 +103,7 @@ def test_a_method_of_ones_own_is_named_and_what_it_did_can_be_looked_at(tmp_path
     assert json.loads(priorband("export", "s", "--json", cwd=tmp_path).stdout)[2]["trial"] == 2
     assert priorband("best", "s", cwd=tmp_path).returncode == 0
     replay = priorband("replay", "s", cwd=tmp_path)
-    assert replay.returncode == 1 and "has parts of its own" in replay.stderr
+    assert replay.returncode == 1 and "has custom parts" in replay.stderr
 
 
 def test_a_study_in_a_database_keeps_its_password_to_itself(

@@ -119,7 +119,7 @@ def test_what_was_not_foreseen_is_one_line(
         raise ZeroDivisionError("oops\x1b[2J")
 
     monkeypatch.delenv("PRIORBAND_DEBUG", raising=False)
-    monkeypatch.setattr(status_commands, "viewed", broken)
+    monkeypatch.setattr(status_commands, "open_for_reading", broken)
     assert main(["status", str(tmp_path)]) == 1
     err = capsys.readouterr().err
     assert "ZeroDivisionError: oops\\x1b[2J. PRIORBAND_DEBUG=1 shows where." in err

@@ -15,7 +15,7 @@ import pytest
 
 import priorband as pb
 from priorband.display import lines, live, polling
-from priorband.display.displays import SafeDisplay, display, given_show
+from priorband.display.displays import SafeDisplay, Show, display, given_show
 from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
 from priorband.display.live import LiveDisplay
 from priorband.display.output import LineWriter, OutputQueue
@@ -51,7 +51,7 @@ def no_control_codes(text: str) -> bool:
 
 def test_unknown_ways_to_show_are_refused_before_anything_is_made(tmp_path: Path) -> None:
     for wrong in ("lively", "", 3):
-        with pytest.raises(pb.MethodError, match="'live', 'plain', 'json', 'quiet'"):
+        with pytest.raises(pb.errors.ArgumentError, match="'live', 'plain', 'json', 'quiet'"):
             pb.tune(len, SPACE, EPOCHS, budget=1, study=tmp_path / "s", show=wrong)  # type: ignore[arg-type]  # wrong
     assert not (tmp_path / "s").exists()
 
@@ -111,7 +111,7 @@ def test_a_study_is_looked_at_once_a_second_at_most(study: pb.DurableStudy) -> N
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize("show", ["live", "plain", "json", "quiet"])
 def test_storage_that_does_not_answer_is_no_matter(
-    study: pb.DurableStudy, show: str, monkeypatch: pytest.MonkeyPatch
+    study: pb.DurableStudy, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def out_of_reach() -> None:
         raise pb.StorageError("The server is gone.")
@@ -263,7 +263,7 @@ def test_a_mistake_in_a_display_costs_the_display_only(capsys: Any) -> None:
 
 
 @pytest.mark.parametrize(("show", "said"), [("plain", "Best: "), ("json", '"event": "finish"')])
-def test_tuning_shows_what_it_finds(tmp_path: Path, show: str, said: str, capsys: Any) -> None:
+def test_tuning_shows_what_it_finds(tmp_path: Path, show: Show, said: str, capsys: Any) -> None:
     pb.tune(
         lambda trial: float(trial.config["[red]x"]),
         SPACE,

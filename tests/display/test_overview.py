@@ -12,8 +12,8 @@ from priorband.display.overview import Overview, as_json, overview
 from priorband.display.pace import UNKNOWN, Pace, RemainingWork, pace, seconds_left
 from priorband.display.polling import StudyWatcher
 from priorband.display.text import jsonable, paragraphs, printable
-from priorband.durable.ledger import FailureKind
 from priorband.durable.messages import Assignment, Report
+from priorband.failures import FailureKind
 from priorband.storage.identity import Owner
 from priorband.storage.journal import Beat, Lease
 

@@ -20,8 +20,9 @@ from priorband.durable import dispatch
 from priorband.durable import open as opening
 from priorband.durable import study as durable
 from priorband.durable.messages import Assignment, Report
-from priorband.durable.problem import Problem, described
+from priorband.durable.problem_data import problem_data
 from priorband.durable.serialize import to_plain
+from priorband.problem import Problem
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
     Decay,
@@ -170,7 +171,7 @@ def records(name: str, where: str | Path, folder: Path) -> list[list[Any]]:
     """Write a study, and give back its records as they are stored."""
     with fixed():
         WRITERS[name](where, folder)
-    place = opening.located(where, read_only=True)
+    place = opening.journal_at(where, read_only=True)
     try:
         return [list(row) for row in place.read(0)]
     finally:
@@ -200,7 +201,7 @@ def problems() -> dict[str, Any]:
     for name, belief in BELIEFS.items():
         prior = pb.prior(space, {"x": belief})
         problem = Problem(space, prior, EPOCHS, pb.optimizer("priorband"), 0)
-        stored[f"prior {name}"] = described(problem)
+        stored[f"prior {name}"] = problem_data(problem)
         spoken = pb.Space({"x": pb.Float(0, 1, prior=belief)})
         stored[f"belief {name}"] = to_plain(spoken)
     stored["mixed"] = to_plain(MIXED)

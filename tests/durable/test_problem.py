@@ -43,17 +43,11 @@ from priorband import (
     optimizer,
     prior,
 )
-from priorband.durable.problem import (
-    Problem,
-    config_reader,
-    config_writer,
-    described,
-    differences,
-    restored,
-)
+from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import registry
-from priorband.durable.serialize import shown, to_plain
+from priorband.durable.serialize import config_reader, config_writer, shown, to_plain
 from priorband.errors import FormatError
+from priorband.problem import Problem
 from priorband.samplers.ensemble_policy import ensemble
 from priorband.space.densities import Array
 from priorband.streams import Generator, generator
@@ -82,7 +76,7 @@ def text(data: Any) -> Any:
 
 
 def again(problem: Problem) -> Problem:
-    return restored(text(described(problem)))
+    return problem_from_data(text(problem_data(problem)))
 
 
 def trials(problem: Problem) -> list[Trial]:
@@ -121,7 +115,7 @@ def test_a_restored_problem_decides_alike(method: str, options: dict[str, Any]) 
     made = problem(example_space(), optimizer=optimizer(method, **options), seed=7)
     assert again(made) == made
     assert trials(again(made)) == trials(made)
-    assert differences(text(described(made)), described(again(made))) == []
+    assert differences(text(problem_data(made)), problem_data(again(made))) == []
 
 
 @pytest.mark.parametrize("method", ["priorband", "hyperband+prior", "priorband(crossover)"])
@@ -131,8 +125,8 @@ def test_a_restored_prior_decides_alike(name: str, method: str) -> None:
     made = problem(space, prior=PRIORS[name](space), optimizer=optimizer(method))
     assert again(made) == made
     assert trials(again(made)) == trials(made)
-    assert (described(made)["prior"] is None) == (name == "its own")
-    assert differences(text(described(made)), described(again(made))) == []
+    assert (problem_data(made)["prior"] is None) == (name == "its own")
+    assert differences(text(problem_data(made)), problem_data(again(made))) == []
 
 
 def test_a_prior_over_another_space_comes_back_with_that_space() -> None:
@@ -140,7 +134,9 @@ def test_a_prior_over_another_space_comes_back_with_that_space() -> None:
     made = problem(wide, prior=prior(narrow, {"x": 1.0}))
     assert again(made).prior.around({"x": 0.5}) == made.prior.around({"x": 0.5})
     assert trials(again(made)) == trials(made)
-    [line, *_] = differences(described(made), described(problem(wide, prior=prior(wide, {"x": 1}))))
+    [line, *_] = differences(
+        problem_data(made), problem_data(problem(wide, prior=prior(wide, {"x": 1})))
+    )
     assert line.startswith("prior: over Space({'x': Float(low=0.0, high=2.0")
 
 
@@ -244,17 +240,17 @@ SEEDS = {
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_changed_data_is_another_problem_or_none(name: str, data: st.DataObject) -> None:
-    original = text(described(SEEDS[name]))
+    original = text(problem_data(SEEDS[name]))
     changed = mutated(original, data)
     try:
-        made = restored(changed)
+        made = problem_from_data(changed)
     except FormatError as error:
-        assert "This library does not write such data" in str(error)
+        assert "This version does not write such data" in str(error)
     else:
-        assert text(described(made)) is not None
-        assert restored(described(made)) == made
-        assert (differences(original, described(made)) == []) == (
-            json.dumps(described(made)) == json.dumps(original)
+        assert text(problem_data(made)) is not None
+        assert problem_from_data(problem_data(made)) == made
+        assert (differences(original, problem_data(made)) == []) == (
+            json.dumps(problem_data(made)) == json.dumps(original)
         )
 
 
@@ -271,9 +267,9 @@ def test_changed_data_is_another_problem_or_none(name: str, data: st.DataObject)
     ids=shown,
 )
 def test_data_that_is_no_problem_is_refused(change: dict[str, Any]) -> None:
-    for data in ({**described(problem()), **change}, change, [change], None, "text"):
-        with pytest.raises(FormatError, match="This library does not write such data"):
-            restored(data)
+    for data in ({**problem_data(problem()), **change}, change, [change], None, "text"):
+        with pytest.raises(FormatError, match="This version does not write such data"):
+            problem_from_data(data)
 
 
 class OwnSampler:
@@ -309,33 +305,35 @@ OWN = Optimizer(Hyperband(), ensemble(around=OwnSampler()))
 
 def test_a_method_of_ones_own_is_named_and_must_be_given_again() -> None:
     made = problem(optimizer=OWN)
-    data = text(described(made))
+    data = text(problem_data(made))
     assert data["method"]["@"] == "own"
     assert data["method"]["name"] == "durable.test_problem.OwnSampler"
     assert " at 0x" not in data["method"]["shown"]
-    message = r"^This study's method has parts of its own \(durable.test_problem.OwnSampler\): open it in "
-    with pytest.raises(MethodError, match=message + r"Python, with `open_study\(where, method="):
-        restored(data)
-    assert restored(data, optimizer=OWN) == made
-    assert differences(data, described(made)) == []
+    message = (
+        r"^This study's method has custom parts \(durable.test_problem.OwnSampler\): open it in "
+    )
+    with pytest.raises(MethodError, match=message + r"Python with `open_study\(where, method="):
+        problem_from_data(data)
+    assert problem_from_data(data, optimizer=OWN) == made
+    assert differences(data, problem_data(made)) == []
 
 
 def test_a_prior_of_ones_own_is_named_and_must_be_given_again() -> None:
     own = OwnPrior()
     made = problem(prior=own)
-    data = text(described(made))
+    data = text(problem_data(made))
     assert data["prior"]["name"] == "durable.test_problem.OwnPrior"
     assert 190 < len(data["prior"]["shown"]) <= 200
     assert data["prior"]["shown"].endswith("xxx)")
-    with pytest.raises(MethodError, match=r"prior has parts of its own .*, prior=\.\.\."):
-        restored(data)
-    assert restored(data, prior=own) == made
-    assert differences(data, described(made)) == []
+    with pytest.raises(MethodError, match=r"prior has custom parts .*, prior=\.\.\."):
+        problem_from_data(data)
+    assert problem_from_data(data, prior=own) == made
+    assert differences(data, problem_data(made)) == []
 
 
 def test_choices_of_ones_own_are_refused() -> None:
     with pytest.raises(SpaceError, match="cannot be stored"):
-        described(problem(Space({"x": Float(0, 1), "f": Categorical([len, max])})))
+        problem_data(problem(Space({"x": Float(0, 1), "f": Categorical([len, max])})))
 
 
 def changed(**parameters: Any) -> Problem:
@@ -432,47 +430,47 @@ DIFFERENT: list[tuple[Problem, str]] = [
 
 @pytest.mark.parametrize(("other", "lines"), DIFFERENT, ids=lambda part: shown(part, 50))
 def test_differences_are_said_in_a_persons_words(other: Problem, lines: str) -> None:
-    assert differences(text(described(problem())), described(other)) == lines.split("\n")
-    back = differences(text(described(other)), described(problem()))
+    assert differences(text(problem_data(problem())), problem_data(other)) == lines.split("\n")
+    back = differences(text(problem_data(other)), problem_data(problem()))
     assert len(back) == len(lines.split("\n"))
 
 
 def test_differences_of_what_is_ones_own_name_it() -> None:
-    ours, own = described(problem()), described(problem(optimizer=OWN, prior=OwnPrior()))
+    ours, own = problem_data(problem()), problem_data(problem(optimizer=OWN, prior=OwnPrior()))
     of_prior, of_method = differences(ours, own)
-    assert of_prior.startswith("prior: one made of beliefs in the study, one with parts of its own")
+    assert of_prior.startswith("prior: one made of beliefs in the study, one with custom parts")
     assert "(durable.test_problem.OwnPrior: OwnPrior(xxx" in of_prior
     assert of_method.startswith("method: Optimizer(scheduler=Hyperband(), sampler=Mix(")
-    assert "one with parts of its own (durable.test_problem.OwnSampler: Optimizer(" in of_method
+    assert "one with custom parts (durable.test_problem.OwnSampler: Optimizer(" in of_method
     assert len(of_prior) + len(of_method) < 1000
     for other in (
         Optimizer(ASHA(), OwnSampler()),
         replaced(OWN, eta=4),
         replaced(OWN, sizes="ceil"),
     ):
-        given = described(problem(optimizer=other))
+        given = problem_data(problem(optimizer=other))
         assert len(differences({**ours, "method": own["method"]}, given)) == 1
 
 
 def test_long_differences_are_cut_to_where_they_begin() -> None:
     names = [f"choice number {i}" for i in range(100)]
     one, other = (changed(act=Categorical([*names, last])) for last in ("first", "second"))
-    [line] = differences(described(one), described(other))
+    [line] = differences(problem_data(one), problem_data(other))
     assert "'first') in the study" in line
     assert "'second') here" in line
     assert len(line) < 400
 
 
 def test_data_with_defaults_left_out_is_no_difference() -> None:
-    data = text(described(problem()))
+    data = text(problem_data(problem()))
     del data["method"]["eta"], data["fidelity"]["prior"]
     del data["space"]["parameters"][0][1]["confidence"]
-    assert restored(data) == problem()
-    assert differences(data, described(problem())) == []
+    assert problem_from_data(data) == problem()
+    assert differences(data, problem_data(problem())) == []
 
 
 def test_differences_of_malformed_data_are_refused() -> None:
-    good = described(problem())
+    good = problem_data(problem())
     for key, wrong in [
         ("space", 3),
         ("fidelity", {}),
@@ -524,7 +522,7 @@ def test_choices_are_read_as_the_very_objects_listed() -> None:
 def test_data_that_is_no_configuration_is_refused(change: dict[str, Any]) -> None:
     read = config_reader(Space({**SMALL.parameters, "n": Integer(1, 8)}))
     assert read({**CONFIG, "n": 3})["n"] == 3
-    with pytest.raises(FormatError, match="This library does not write such data"):
+    with pytest.raises(FormatError, match="This version does not write such data"):
         read({**CONFIG, "n": 3, **change})
 
 

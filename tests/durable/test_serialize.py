@@ -351,7 +351,7 @@ def holding_itself() -> list[Any]:
 )
 def test_what_would_not_come_back_is_refused(value: Any) -> None:
     for held in (value, (1, value), {"a": value}):
-        with pytest.raises(SpaceError, match=r"cannot be stored.*Name it, say 'relu'"):
+        with pytest.raises(SpaceError, match=r"cannot be stored.*Use a name such as 'relu'"):
             to_plain(held)
 
 
@@ -387,7 +387,7 @@ OWN: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("value", "name"), OWN, ids=lambda part: shown(part, 40))
 def test_parts_of_ones_own_are_named_when_they_are_refused(value: Any, name: str) -> None:
-    with pytest.raises(MethodError, match=rf"{name} is not of this library.*cannot be stored"):
+    with pytest.raises(MethodError, match=rf"{name} is not part of this library.*cannot be stored"):
         to_plain(value)
     assert (own_part(value) or "").startswith("durable.test_serialize.")
     assert (own_part(value) or "").endswith(name)
@@ -491,7 +491,7 @@ MALFORMED: list[Any] = [
 @pytest.mark.parametrize("data", MALFORMED, ids=lambda data: shown(data, 60))
 def test_malformed_data_makes_nothing(data: Any) -> None:
     for held in (data, [data], pair(1, data)):
-        with pytest.raises(FormatError, match="This library does not write such data"):
+        with pytest.raises(FormatError, match="This version does not write such data"):
             from_plain(held)
 
 

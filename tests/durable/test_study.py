@@ -9,7 +9,7 @@ import pytest
 
 import priorband as pb
 from priorband.durable.messages import Assignment, Idle, Report
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4), "kind": pb.Categorical(["a", "b"])})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -151,7 +151,7 @@ def test_metrics_told_by_hand_are_kept_as_plain_data(study: pb.DurableStudy) -> 
     trial = study.ask()
     study.tell(trial, 0.5, accuracy=np.float32(0.25), by_class=np.ones(2))
     (told,) = (row for row in study.journal.about(trial.id) if row.kind == "told")
-    assert body(told.body)["metrics"] == {"accuracy": 0.25, "by_class": [1.0, 1.0]}
+    assert from_json(told.body)["metrics"] == {"accuracy": 0.25, "by_class": [1.0, 1.0]}
 
 
 def test_a_failure_told_by_hand_is_final(study: pb.DurableStudy) -> None:

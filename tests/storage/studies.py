@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import priorband as pb
 from priorband.durable.messages import Assignment, Report
-from priorband.durable.problem import Problem
 from priorband.events import Event
-from priorband.repair.check import Salvage
+from priorband.problem import Problem
+from priorband.repair.salvage import Salvage
 from priorband.storage.high_water import HighWater
 from priorband.storage.journal import FORMAT, Row, sealed
-from priorband.storage.json_text import body, text
+from priorband.storage.json_text import from_json, to_json
 from priorband.storage.sqlite_file import OURS, TABLES
 
 SPACE = pb.Space(
@@ -153,8 +153,10 @@ def end(made: Sequence[Row]) -> tuple[int, int]:
 
 def altered(row: Row, **changes: Any) -> Row:
     """A record with some members of its body changed; None takes one out."""
-    data = body(row.body) | changes
-    return row._replace(body=text({name: item for name, item in data.items() if item is not None}))
+    data = from_json(row.body) | changes
+    return row._replace(
+        body=to_json({name: item for name, item in data.items() if item is not None})
+    )
 
 
 def numbers(salvage: Salvage) -> set[int]:

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from priorband.repair.sqlite_pages import carve
 from priorband.storage.journal import Row
 from storage.studies import PAGE, Shapes, alter_file, end, events, resealed, rows, write_rows

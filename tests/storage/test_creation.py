@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.durable.open import _create, located
+from priorband.durable.open import _create, journal_at
 from priorband.storage.journal import Meanwhile, Transaction
 from priorband.storage.sqlite_file import checked, initialise
 
@@ -48,7 +48,7 @@ def test_a_change_of_the_journal_mode_that_was_cut_short_is_undone(tmp_path: Pat
         study.mkdir()
         shutil.copy(made, study / "study.db")
         shutil.copy(f"{made}-journal", study / "study.db-journal")
-    located(study)._head.create()  # type: ignore[union-attr]  # a folder's has one
+    journal_at(study)._head.create()  # type: ignore[union-attr]  # a folder's has one
     opens(study)
 
 

@@ -12,7 +12,8 @@ import pytest
 
 import priorband as pb
 from priorband.events import Event
-from priorband.repair.check import Salvage, check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import Salvage, salvage
 from priorband.storage.high_water import HighWater
 from storage.studies import (
     EPOCHS,

@@ -8,7 +8,8 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from storage.studies import EPOCHS, SPACE, alter_file, events, fill, numbers, tell_some
 
 BLOCK = 8192

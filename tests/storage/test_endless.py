@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from storage.studies import PAGE, Shapes, alter_file, events
 
 WAYS = 300  # that each page of the tree leads to the next

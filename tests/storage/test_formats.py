@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from priorband.storage.journal import FORMAT
 from storage.make_format import DATA, plain
 from storage.studies import tell_some

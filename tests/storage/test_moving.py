@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from priorband.repair.check import salvage
+from priorband.repair.salvage import salvage
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.journal import Row
 from storage.studies import Shapes, end, rows, write_rows

@@ -7,7 +7,8 @@ import pytest
 from servers import Server, fresh_url
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from priorband.storage.postgres import PostgresJournal
 
 SECRET = "s3cr3t"

@@ -11,9 +11,10 @@ from servers import Server, fresh_url
 import priorband as pb
 from priorband.durable.messages import Assignment
 from priorband.events import Asked, Event, Told
-from priorband.repair.check import Salvage, check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import Salvage, salvage
 from priorband.storage.journal import Row
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 from priorband.trial import IMPORTED
 from storage.studies import (
     EPOCHS,
@@ -63,7 +64,7 @@ class Saved:
         assert self.made.kept + len(dropped) == self.total
         assert self.study.replay().exact
         known = {row.trial: row for row in self.left if row.kind == "asked"}
-        ends = {row.trial: body(row.body) for row in self.left if row.kind == "told"}
+        ends = {row.trial: from_json(row.body) for row in self.left if row.kind == "told"}
         told = {trial: data["loss"] for trial, data in ends.items() if trial is not None}
         kept = {ended.trial.id: ended.loss for ended in self.history.successes}
         for trial, loss in told.items():
@@ -75,7 +76,7 @@ class Saved:
 def _lineage(known: dict[int | None, Row], trial: int | None) -> list[Row | None]:
     """A trial's record, and those of the trials that it goes on from."""
     row = known.get(trial)
-    parent = None if row is None else body(row.body).get("parent")
+    parent = None if row is None else from_json(row.body).get("parent")
     return [row] if parent is None else [row, *_lineage(known, parent)]
 
 
@@ -206,9 +207,9 @@ def test_a_wish_whose_trial_is_lost_is_made_again(genuine: list[Row], place: Pat
         with Saved(place / "saved", genuine, [row.seq]) as saved:
             queued = saved.history.queued
             assert queued is not None
-            config = body(row.body)["config"]
-            assert any(body(wish.body)["config"] == config for wish in wishes)
-            assert saved.study._folded.write(queued.config) == config
+            config = from_json(row.body)["config"]
+            assert any(from_json(wish.body)["config"] == config for wish in wishes)
+            assert saved.study._view.write_config(queued.config) == config
 
 
 def test_a_wish_that_is_lost_follows_from_its_trial(genuine: list[Row], place: Path) -> None:

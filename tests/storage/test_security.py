@@ -6,12 +6,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from servers import fresh_url
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from priorband.storage import identity
 from priorband.storage.checkpoints import Checkpoints
 from storage.studies import EPOCHS, SPACE, Shapes, events, tell_some
@@ -183,7 +185,8 @@ def test_odd_names_survive_a_round_trip(
         trial = study.ask()
         [lease] = study.journal.leases()
         assert lease.owner == owner
-        study.tell(trial, 0.5, **{name: name for name in ODD_CHOICES})
+        metrics: dict[str, Any] = {name: name for name in ODD_CHOICES}
+        study.tell(trial, 0.5, **metrics)
         study.fail(study.ask(), "\n".join(ODD_CHOICES))
         happened = study.state.history.events
     assert {**trial.config} == config

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.repair.check import check, salvage
+from priorband.repair.check import check
+from priorband.repair.salvage import salvage
 from priorband.storage.journal import Row
 from priorband.storage.json_text import LONGEST
 from storage.studies import PROBLEM, Shapes, altered, end, events, resealed, rows, write_rows

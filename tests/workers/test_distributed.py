@@ -18,7 +18,7 @@ import pytest
 from ddp_job import X, Y
 
 import priorband as pb
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install torch"
@@ -82,7 +82,9 @@ def notes(folder: Path, rank: int) -> list[dict[str, Any]]:
 def records(folder: Path, *kinds: str) -> list[tuple[int | None, dict[str, Any]]]:
     with pb.open_study(folder / "study") as study:
         assert study.replay().exact
-        return [(row.trial, body(row.body)) for row in study.journal.read(0) if row.kind in kinds]
+        return [
+            (row.trial, from_json(row.body)) for row in study.journal.read(0) if row.kind in kinds
+        ]
 
 
 def descended(rate: float, epochs: int) -> float:

@@ -17,7 +17,7 @@ from objectives import EPOCHS, SPACE
 
 import priorband as pb
 from priorband.durable.messages import Assignment
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
 
@@ -83,7 +83,7 @@ def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
         assert ending.how == "done"
         rows = study.journal.about(0)
         assert rows[-1].kind in ("told", "failed")
-        return body(rows[-1].body) | {"kinds": [row.kind for row in rows]}
+        return from_json(rows[-1].body) | {"kinds": [row.kind for row in rows]}
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_
         worker = Worker(study, returns_nan, WorkerOptions(fresh_process=False))
         turn = study.turn
 
-        def turned(report: Any, claim: str) -> Any:
-            if claim and not worker.stopping.why:
+        def turned(report: Any, request: str) -> Any:
+            if request and not worker.stopping.why:
                 worker.stopping.ask("SIGTERM")
-            return turn(report, claim)
+            return turn(report, request)
 
         study.turn = turned  # type: ignore[method-assign]  # the signal's moment is the point
         assert worker.run().how == "stopped"

@@ -17,7 +17,6 @@ from priorband import (
     Hartmann,
     Hyperband,
     LossError,
-    MethodError,
     Optimizer,
     Run,
     Sample,
@@ -27,6 +26,7 @@ from priorband import (
     Study,
     simulate,
 )
+from priorband.errors import ArgumentError
 from priorband.testing import Flaky, noise
 from priorband.workers.simulation import Plan, carried_out
 
@@ -228,13 +228,13 @@ def test_a_benchmark_and_its_function_are_simulated_alike() -> None:
 
 @pytest.mark.parametrize("workers", [0, -1, 1.5, True, "four"])
 def test_workers_are_counted_in_whole_numbers(workers: Any) -> None:
-    with pytest.raises(MethodError, match="`workers`"):
+    with pytest.raises(ArgumentError, match="`workers`"):
         simulate(study(), loss, workers=workers)
 
 
 @pytest.mark.parametrize("budget", [0, -1.0, math.nan, math.inf])
 def test_a_budget_is_a_positive_number(budget: float) -> None:
-    with pytest.raises(MethodError, match="`budget`"):
+    with pytest.raises(ArgumentError, match="`budget`"):
         simulate(study(), loss, budget=budget)
 
 

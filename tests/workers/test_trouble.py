@@ -16,7 +16,7 @@ from priorband.durable.messages import Assignment, Report
 from priorband.errors import StorageError
 from priorband.storage import checkpoints
 from priorband.storage.heartbeat import BEATS
-from priorband.storage.json_text import LONGEST, text
+from priorband.storage.json_text import LONGEST, to_json
 from priorband.storage.spool import VARIABLE, Spool
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
@@ -44,7 +44,7 @@ def failing(study: pb.DurableStudy, times: int, appended: bool = True) -> list[f
         if len(when) < times:
             when.append(time.monotonic())
             if appended:
-                study._folded.forget()
+                study._view.forget()
             raise StorageError("The disk is full.")
         return real(*given)
 
@@ -71,7 +71,7 @@ def test_a_result_is_spooled_under_its_study_also_after_a_write_failed(
 def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.DurableStudy) -> None:
     claim = study.turn(None, "killed while it waited")
     assert isinstance(claim, Assignment)
-    Spool(study.ledger.study).put("0-1", Report(0, 1, 0.25).described())
+    Spool(study.ledger.study).put("0-1", Report(0, 1, 0.25).to_data())
     failing(study, 2, appended=False)
     assert Worker(study, value, HERE).run().how == "done"
     assert study.best is not None and study.best.loss == 0.25
@@ -152,7 +152,7 @@ def test_metrics_without_end_do_not_spoil_the_study(study: pb.DurableStudy) -> N
 def test_a_record_that_nobody_could_read_is_not_written(study: pb.DurableStudy) -> None:
     trial = study.ask()
     with pytest.raises(pb.FormatError, match="too long"):
-        text({"reason": "x" * LONGEST})
+        to_json({"reason": "x" * LONGEST})
     with pytest.raises(pb.FormatError, match="too long"):
         study.fail(trial, "x" * LONGEST)
     with pb.open_study(study.where) as again:

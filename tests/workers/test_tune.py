@@ -6,7 +6,7 @@ import pytest
 from objectives import EPOCHS, SPACE, counted, raises, value
 
 import priorband as pb
-from priorband.storage.json_text import body
+from priorband.storage.json_text import from_json
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -15,7 +15,7 @@ def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: in
         counted, SPACE, EPOCHS, budget=3, workers=workers, study=tmp_path / "s", show="quiet"
     )
     with pb.open_study(tmp_path / "s") as study:
-        told = [body(row.body) for row in study.journal.read(0) if row.kind == "told"]
+        told = [from_json(row.body) for row in study.journal.read(0) if row.kind == "told"]
         epochs = sum(len(one["metrics"]["ran"]) for one in told)
         history = study.state.history
         assert epochs == history.spent == study.spending().trainings * EPOCHS.high

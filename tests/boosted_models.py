@@ -1,57 +1,40 @@
-"""Small models of boosted trees, written as XGBoost writes them."""
+"""Small models that XGBoost trains and saves, with predictions that are known in advance."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-Leaf = float
-Split = tuple[int, float, Any, Any, bool]
-"""Feature, condition, left tree, right tree, and whether a missing value goes left."""
+import numpy as np
+import xgboost
+from numpy.typing import NDArray
+
+EXACT = {
+    "objective": "reg:squarederror",
+    "tree_method": "exact",
+    "learning_rate": 1.0,
+    "reg_lambda": 0.0,
+    "base_score": 0.5,
+    "max_depth": 3,
+    "nthread": 1,
+}
+"""One round of boosting with these settings reproduces targets that few splits can separate."""
 
 
-def tree(root: Leaf | Split) -> dict[str, Any]:
-    """A tree in the arrays of XGBoost's schema, parents before children."""
-    nodes: list[Leaf | Split] = [root]
-    left: list[int] = []
-    for node in nodes:
-        left.append(len(nodes) if isinstance(node, tuple) else -1)
-        nodes += node[2:4] if isinstance(node, tuple) else ()
-    splits = [node if isinstance(node, tuple) else (0, node, 0, 0, False) for node in nodes]
-    return {
-        "left_children": left,
-        "right_children": [first + 1 if first >= 0 else -1 for first in left],
-        "split_indices": [split[0] for split in splits],
-        "split_conditions": [split[1] for split in splits],
-        "default_left": [int(split[4]) for split in splits],
-        "split_type": [0] * len(nodes),
-        "tree_param": {"num_nodes": str(len(nodes)), "size_leaf_vector": "0"},
-    }
+def trained(
+    rows: NDArray[np.float64],
+    targets: Sequence[float] | NDArray[np.float64],
+    features: Sequence[str] | None = None,
+    rounds: int = 1,
+    **settings: Any,
+) -> xgboost.Booster:
+    """A model of these targets."""
+    names = None if features is None else list(features)
+    data = xgboost.DMatrix(rows, np.asarray(targets), feature_names=names, nthread=1)
+    return xgboost.train(EXACT | settings, data, rounds)
 
 
-def model(
-    trees: Sequence[Leaf | Split], features: Sequence[str], base: str = "5E-1"
-) -> dict[str, Any]:
-    """A model of these trees that sums them up."""
-    forest = {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
-        "tree_info": [0] * len(trees),
-        "trees": [tree(root) for root in trees],
-    }
-    return {
-        "learner": {
-            "attributes": {},
-            "feature_names": list(features),
-            "gradient_booster": {"model": forest, "name": "gbtree"},
-            "learner_model_param": {"base_score": base, "num_feature": str(len(features))},
-            "objective": {"name": "reg:squarederror"},
-        },
-        "version": [1, 6, 2],
-    }
-
-
-def saved(path: Path, content: dict[str, Any]) -> Path:
-    """The file of a model, in folders made for it."""
+def saved(path: Path, model: xgboost.Booster) -> Path:
+    """The file of a model, in folders created for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content), encoding="utf-8")
+    model.save_model(path)
     return path

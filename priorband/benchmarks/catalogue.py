@@ -26,6 +26,7 @@ Folder = Path | None
 Make = Callable[[Folder], Benchmark]
 _DATA_IS = f"--data or {DATA}"
 _ONNX = ("onnxruntime", "'priorband[surrogates]'")
+_XGBOOST = ("xgboost", "'priorband[surrogates]'")
 
 
 @final
@@ -155,7 +156,7 @@ def _lcbench(task: str) -> CatalogueEntry:
 def _pd1(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:
     files = (pd1.SURROGATE.format(task.surrogate),)
     make = partial(PD1, name)
-    return CatalogueEntry(f"pd1-{name}", task.paper, "PD1", make, files, published=task.paper)
+    return CatalogueEntry(f"pd1-{name}", task.paper, "PD1", make, files, *_XGBOOST, task.paper)
 
 
 def _pd1_stand_in(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:

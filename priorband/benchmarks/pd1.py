@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from priorband.benchmarks.base import Array, Configs, InBatches
-from priorband.benchmarks.boosted import Boosted
+from priorband.benchmarks.boosted import BoostedTrees
 from priorband.benchmarks.folder import required
 from priorband.benchmarks.onnx import Network
 from priorband.benchmarks.pd1_tasks import FEATURES, pd1_task
@@ -37,7 +37,7 @@ class PD1(InBatches):
         self.space = found.space
         self.fidelity = found.fidelity
         path = required(folder, SURROGATE.format(found.surrogate), _ORIGIN)
-        self._model = Boosted(path, FEATURES)
+        self._model = BoostedTrees(path, FEATURES)
 
     def __repr__(self) -> str:
         return f"PD1({self.task!r})"

@@ -80,15 +80,19 @@ def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
             assert one.missing(tmp_path) == f"the file {tmp_path / one.files[0]}"
 
 
+@pytest.mark.parametrize(
+    ("name", "package"), [("lcbench-126026", "onnxruntime"), ("pd1-wmt", "xgboost")]
+)
 def test_a_missing_package_is_named_with_what_installs_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str
 ) -> None:
-    one = entry("lcbench-126026")
+    one = entry(name)
     for file in one.files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).touch()
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert one.missing(tmp_path) == ("the package onnxruntime: pip install 'priorband[surrogates]'")
+    expected = f"the package {package}: pip install 'priorband[surrogates]'"
+    assert one.missing(tmp_path) == expected
 
 
 def test_jahs_is_never_looked_for_in_the_data_folder(

@@ -1,15 +1,15 @@
-"""PD1: the published surrogates' format, worked by hand, and the stand-ins against the authors."""
+"""PD1: surrogates that XGBoost saved, and the stand-ins against what the authors recorded."""
 
 import csv
 import json
 import pickle
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from boosted_models import Split, model, saved
+from boosted_models import saved, trained
 from shared import data_folder, paper_folder
 
 from priorband.benchmarks.base import Benchmark
@@ -20,15 +20,16 @@ from priorband.ladder import Ladder
 
 CONFIG = {"lr_decay_factor": 0.5, "lr_initial": 0.1, "lr_power": 1.0, "opt_momentum": 0.9}
 RATE, EPOCH = FEATURES.index("lr_initial"), FEATURES.index("epoch")
-LEARNS: Split = (RATE, 1e-3, 0.5, (EPOCH, 19.0, 0.25, -0.25, False), True)
-"""A small rate does not learn: 0.5 + 0.5. Another one does: 0.5 + 0.25, from epoch 19 on 0.25."""
+ERRORS = {(1e-4, 18): 1.0, (1e-4, 19): 1.0, (0.1, 18): 0.75, (0.1, 19): 0.25}
+"""A small learning rate does not learn. A large one has an error of 0.75, and 0.25 at the end."""
 FILE = "pd1/surrogates/translate_wmt-xformer_translate-64-valid_error_rate.json"
 
 
-def published(folder: Path, task: str = "wmt", **changes: Any) -> PD1:
-    content = model([LEARNS], FEATURES)
-    content["learner"] |= changes
-    saved(folder / SURROGATE.format(TASKS[task].surrogate), content)
+def published(folder: Path, task: str = "wmt", features: Sequence[str] = FEATURES) -> PD1:
+    rows = np.zeros((len(ERRORS), len(FEATURES)))
+    rows[:, [RATE, EPOCH]] = list(ERRORS)
+    model = trained(rows, list(ERRORS.values()), features)
+    saved(folder / SURROGATE.format(TASKS[task].surrogate), model)
     return PD1(task, folder)
 
 
@@ -51,7 +52,8 @@ def test_the_files_are_called_as_mf_prior_bench_calls_them() -> None:
 
 def test_an_error_rate_above_one_is_not_clipped(tmp_path: Path) -> None:
     """The authors recorded such ones: 1.03 for the bad prior of CIFAR-100."""
-    saved(tmp_path / FILE, model([0.75], FEATURES))
+    rows = np.zeros((2, len(FEATURES)))
+    saved(tmp_path / FILE, trained(rows, [1.25, 1.25], FEATURES))
     assert PD1("wmt", tmp_path).evaluate(CONFIG, 19) == 1.25
 
 
@@ -179,8 +181,8 @@ def test_missing_files_are_named_with_their_origin(tmp_path: Path) -> None:
 
 
 def test_a_surrogate_of_other_features_is_refused(tmp_path: Path) -> None:
-    bench = published(tmp_path, feature_names=["lr", *FEATURES[1:]])
-    with pytest.raises(DataError, match="valid_error_rate.json is no XGBoost model .*'lr'"):
+    bench = published(tmp_path, features=["lr", *FEATURES[1:]])
+    with pytest.raises(DataError, match="valid_error_rate.json is not an XGBoost model .*'lr'"):
         bench.evaluate(CONFIG, 19)
 
 
@@ -203,5 +205,13 @@ def test_the_published_surrogates_need_no_onnxruntime(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.setitem(sys.modules, "xgboost", None)
     assert published(tmp_path).evaluate(CONFIG, 19) == 0.25
+
+
+def test_a_published_surrogate_without_xgboost_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = published(tmp_path)
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(ExtraError, match=r"priorband\[surrogates\]"):
+        bench.evaluate(CONFIG, 19)

@@ -7,7 +7,7 @@ import numpy as np
 
 from priorband.benchmarks.base import Array
 from priorband.errors import DataError
-from priorband.experiments.figures.grid import Grid, legend
+from priorband.experiments.figures.grid import PanelGrid, legend
 from priorband.experiments.figures.pen import Pen, handle
 from priorband.experiments.figures.style import display_name, styles
 from priorband.experiments.figures.svg import drawing, svg_text
@@ -91,7 +91,7 @@ class Frame:
 
 def curves(panels: Sequence[Panel], frame: Frame, name: str = "curves") -> str:
     """The panels as an SVG whose ids start with the name, with one legend for all."""
-    grid = Grid(len(panels), frame.columns)
+    grid = PanelGrid(len(panels), frame.columns)
     looks = styles(line.label for panel in panels for line in panel.lines)
     with drawing():
         figure, places = grid.open()

@@ -25,8 +25,8 @@ _GAP = 1.6
 
 @final
 @frozen
-class Grid:
-    """So many panels in so many columns; sizes in inches."""
+class PanelGrid:
+    """A number of panels in columns; sizes in inches."""
 
     count: int
     columns: int

@@ -12,7 +12,7 @@ import numpy as np
 
 from priorband.benchmarks.base import Array
 from priorband.errors import DataError
-from priorband.experiments.figures.grid import Grid, legend, text_width
+from priorband.experiments.figures.grid import PanelGrid, legend, text_width
 from priorband.experiments.figures.style import INK, SMALL, display_name, styles
 from priorband.experiments.figures.svg import drawing, plain, svg_text
 from priorband.experiments.figures.ticks import Limits, scale_y
@@ -76,7 +76,7 @@ def violins(
     name: str = "violins",
 ) -> str:
     """The panels as an SVG whose ids start with the name, each panel with a scale of its own."""
-    grid = Grid(len(panels), columns)
+    grid = PanelGrid(len(panels), columns)
     labels = [tuple(group.label for group in panel.groups) for panel in panels]
     colours = {label: look.colour for label, look in styles(sum(labels, ())).items()}
     with drawing():

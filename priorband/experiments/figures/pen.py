@@ -1,4 +1,4 @@
-"""How one line comes on paper: thinned, as steps or joined, with its band and a few markers."""
+"""One line of a panel: thinned, as steps or joined, with its band and a few markers."""
 
 from typing import TYPE_CHECKING, final
 
@@ -21,7 +21,7 @@ _SIZES = {"P": 5.4, "X": 5.4, "*": 7.0, "D": 3.8, "^": 4.8, "v": 4.8}
 @final
 @frozen
 class Pen:
-    """Draws in one panel, at most so many points a line."""
+    """Draws in one panel, each line with at most `points` points."""
 
     axes: "Axes"
     step: bool

@@ -15,11 +15,9 @@ def ranks(values: Array) -> Array:
     >>> ranks(np.array([0.3, 0.3, np.nan, 0.5]))
     array([1.5, 1.5, nan, 3. ])
     """
-    below, equal = np.zeros(values.shape), np.zeros(values.shape)
-    for other in values:
-        below += other < values
-        equal += other == values
-    return np.where(np.isnan(values), np.nan, below + (equal + 1.0) / 2.0)
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values, axis=0, nan_policy="omit"), dtype=np.float64)
 
 
 def rank_curves(

@@ -178,18 +178,13 @@ def _folds(count: int, seed: int) -> NDArray[np.intp]:
 
 
 def _quality(losses: Array, told: Array) -> Quality:
+    from scipy.stats import rankdata
+
     spread = float(np.var(losses)) if len(losses) > 1 else 0.0
     if not spread:
         return Quality(float("nan"), float("nan"), len(losses))
     r2 = 1.0 - float(np.mean((losses - told) ** 2)) / spread
-    one, other = _ranks(losses), _ranks(told)
-    spreads = float(one.std() * other.std())
-    shared = float(np.mean((one - one.mean()) * (other - other.mean())))
+    loss_ranks, told_ranks = rankdata(losses), rankdata(told)
+    spreads = float(loss_ranks.std() * told_ranks.std())
+    shared = float(np.mean((loss_ranks - loss_ranks.mean()) * (told_ranks - told_ranks.mean())))
     return Quality(r2, shared / spreads if spreads else 0.0, len(losses))
-
-
-def _ranks(values: Array) -> Array:
-    """Ranks from 1; equal values share the mean of theirs."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    found: Array = (np.cumsum(counts) - (counts - 1) / 2)[which]
-    return found

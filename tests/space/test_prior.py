@@ -193,8 +193,8 @@ def test_beliefs_may_be_given_apart_from_the_space() -> None:
 @pytest.mark.parametrize(
     ("beliefs", "message"),
     [
-        ({"z": 1}, "A prior for unknown `z`. Known: act, batch, decay"),
-        ({"layer": 2}, "A prior for unknown `layer`. Did you mean 'layers'?"),
+        ({"z": 1}, "The prior names an unknown parameter `z`. Known: act, batch, decay"),
+        ({"layer": 2}, "names an unknown parameter `layer`. Did you mean 'layers'?"),
         ({"classes": 10}, "`classes` is a constant and takes no prior. Drop it"),
         ({"lr": 5}, "Parameter `lr`: The prior must be a number in [1e-05, 0.1], got 5."),
         ({"epochs": 3}, "`epochs` is the fidelity and takes no prior. Drop it."),

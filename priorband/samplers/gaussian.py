@@ -84,7 +84,7 @@ class GPSearch:
                 return FromUniform().sample(state, rung, rng)
             running = _running(state, fitted.fidelity)
             latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
-            process = fitted.process.believing(latest)
+            process = fitted.process.with_pending(latest)
             bonus = self._bonus(state, fitted.results + len(running))
             return Draw(self._found(_Look(state, rung, process, bonus), rng), MODEL)
 
@@ -122,7 +122,7 @@ class GPSearch:
         few = bounded(fidelities, found.targets, _MOST_FITTED)
         data = Data.of(kernel, found.rows[few], found.targets[few])
         logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
-        return GP.given(kernel, logs, found.rows, found.targets)
+        return GP.conditioned(kernel, logs, found.rows, found.targets)
 
     def _bonus(self, state: State, results: int) -> "Bonus | None":
         if not self.beta:

@@ -81,7 +81,7 @@ def grammar(command: Command) -> None:
         "--hours", type=above_zero, metavar="H", help="hours during which any worker is active"
     )
     run.set_defaults(command=_run)
-    worker = command("worker", "add a worker to an existing study")
+    worker = command("worker", "add workers to an existing study")
     _add_worker_arguments(worker)
     worker.add_argument(
         "--leave",

@@ -230,8 +230,8 @@ def _problem(args: argparse.Namespace) -> dict[str, Any]:
     module_space = _attribute(module, "space", Space)
     stored = _stored(args.study)
     if stored is not None:
-        differs = module_space is not None and to_plain(module_space) != stored.get("space")
-        if space is None and differs:
+        ignored = module_space if space is None else None
+        if ignored is not None and to_plain(ignored) != stored.get("space"):
             print(
                 f"Note: the space in {module.__name__} differs from the space of the study, which "
                 "is used. Pass --space to see the differences.",

@@ -28,7 +28,7 @@ from priorband.workers.trial_runner import Send, WorkerOptions
 from priorband.workers.tuning import Tuned, run_study, usual_place
 from priorband.workers.worker import Worker, WorkerEnd
 
-DUPLICATE_SECONDS = 5.0  # Slurm signals all ranks, and a launcher may forward the signal once more
+DUPLICATE_SECONDS = 5.0  # Slurm signals all ranks, and a launcher forwards the same signal again
 OPTIONS = ("grace", "patience", "wait", "keep")
 FROM_A_LAUNCHER = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 BROKEN = "a broken group"
@@ -94,16 +94,16 @@ def rank_attempt(
     return attempt
 
 
-def _options(objective: Objective, given: dict[str, Any]) -> WorkerOptions:
+def _options(objective: Objective, options: dict[str, Any]) -> WorkerOptions:
     if not callable(objective):
         raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
-    for name in given:
+    for name in options:
         if name not in OPTIONS:
             raise MethodError(
                 f"`tune_in_group` takes no option {name!r}: all ranks together are one worker, and "
                 f"train in their own processes. {suggestion(name, OPTIONS)}"
             )
-    return WorkerOptions(fresh_process=False, **given)
+    return WorkerOptions(fresh_process=False, **options)
 
 
 def _begun() -> bool:
@@ -152,12 +152,12 @@ def _lead(team: RankGroup, tuned: Callable[[], Tuned]) -> Tuned:
 
 
 def _leading(
-    team: RankGroup, objective: Objective, how: WorkerOptions
+    team: RankGroup, objective: Objective, options: WorkerOptions
 ) -> Callable[[DurableStudy, Display], list[WorkerEnd]]:
     """The work of rank 0 on a study."""
 
     def work(study: DurableStudy, display: Display) -> list[WorkerEnd]:
-        worker = Worker(study, objective, how, display.say, display.tick)
+        worker = Worker(study, objective, options, display.say, display.tick)
         worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
 
         def stop(reason: str) -> None:

@@ -78,7 +78,7 @@ class RankChannel:
     def all_gather(self, message: Message, patience: float | None = None) -> list[Message]:
         """Exchange a message with all ranks; return those of all, in the order of the ranks.
 
-        With `patience`, raise RankTimeout if other ranks do not arrive within so many seconds.
+        With `patience`, raise RankTimeout if others do not arrive within that many seconds.
         """
         import torch
 

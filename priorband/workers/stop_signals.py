@@ -23,7 +23,7 @@ class StopSignals:
 
     def __init__(self, on_request: Callable[[str, int], None] = lambda reason, count: None) -> None:
         self.reason = ""
-        """Why to stop, such as the name of a signal; empty until somebody asks."""
+        """Why to stop, such as the name of a signal; empty until a stop is requested."""
         self.count = 0
         """How many times a stop was requested."""
         self.duplicate_seconds = 0.0

@@ -95,7 +95,7 @@ class TrialProcess:
 
 
 def kill_stray_processes() -> None:
-    """Kill trial processes whose start was interrupted by a signal, so that nobody owns them."""
+    """Kill trial processes that a signal left without an owner, by interrupting their start."""
     for process in multiprocessing.active_children():
         if process.name == _NAME and process.pid is not None:
             with suppress(ProcessLookupError, PermissionError):

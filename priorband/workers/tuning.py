@@ -46,9 +46,9 @@ class Tuned:
     where: str
     """Where the study is kept: `open_study(where)` opens it."""
     best: Observation | None
-    """The trial with the lowest loss at any fidelity; None if none has succeeded."""
+    """The result with the lowest loss at any fidelity; None if no trial has succeeded."""
     best_in_full: Observation | None
-    """The trial with the lowest loss among those at the full fidelity."""
+    """The result with the lowest loss at the full fidelity."""
     spending: Spending
     """How much of the budget is used."""
     maximize: bool
@@ -150,26 +150,27 @@ def _worked(  # noqa: PLR0913  # everything that a worker or a pool of them need
     opened: DurableStudy,
     opening: dict[str, Any],
     objective: Objective,
-    how: WorkerOptions,
-    shared: list[dict[str, str]],
+    options: WorkerOptions,
+    device_masks: list[dict[str, str]],
     shown: Display,
 ) -> list[WorkerEnd]:
-    if len(shared) == 1:
-        with applied_mask(shared[0]):
-            return [Worker(opened, objective, how, shown.say, shown.tick).run()]
-    jobs = [WorkerJob(opening, objective, how, mask) for mask in shared]
+    """Run one worker per mask: a single one in this process, several in a pool."""
+    if len(device_masks) == 1:
+        with applied_mask(device_masks[0]):
+            return [Worker(opened, objective, options, shown.say, shown.tick).run()]
+    jobs = [WorkerJob(opening, objective, options, mask) for mask in device_masks]
     return run_pool(jobs, shown.say, shown.tick)
 
 
-def _options(given: dict[str, Any]) -> WorkerOptions:
-    for name in given:
+def _options(options: dict[str, Any]) -> WorkerOptions:
+    for name in options:
         if name not in option_names():
             allowed = {*option_names(), *inspect.signature(tune).parameters} - {"options"}
             raise MethodError(f"`tune` takes no option {name!r}. {suggestion(name, allowed)}")
-    return WorkerOptions(**given)
+    return WorkerOptions(**options)
 
 
-def _check(objective: Objective, workers: int, how: WorkerOptions) -> None:
+def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
         raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
     if not whole(workers) or workers < 1:
@@ -179,7 +180,7 @@ def _check(objective: Objective, workers: int, how: WorkerOptions) -> None:
             "`tune` was called while a worker process was importing this script. Put the call "
             "under `if __name__ == '__main__':`."
         )
-    if how.fresh_process or workers > 1:
+    if options.fresh_process or workers > 1:
         main = sys.modules["__main__"]
         if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
             raise pickling_error(

@@ -201,7 +201,7 @@ def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_
                 worker.stop_signals.request_stop("SIGTERM")
             return turn(report, request)
 
-        study.turn = turned  # type: ignore[method-assign]  # the signal's moment is the point
+        vars(study)["turn"] = turned
         assert worker.run().status == "stopped"
         assert list(study.ledger.waiting) == [0] and study.journal.leases() == []
 

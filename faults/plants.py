@@ -204,9 +204,9 @@ def _second_counts() -> None:
 @_plant("frozen")
 def _loser_tidies() -> None:
     def tidy(self: Any, report: Report) -> None:
-        self.evaluation.checkpoints.settle(report.trial, report.attempt)
+        self.runner.checkpoints.settle(report.trial, report.attempt)
 
-    _set(worker.Worker, "_tidy", tidy)
+    _set(worker.Worker, "_remove_old_checkpoints", tidy)
 
 
 @_plant("elsewhere")

@@ -51,7 +51,7 @@ def work(post: Post, parent: int) -> None:
                 _limit(study, post.budget)
             watch(study, diary)
             ending = Worker(study, post.objective, post.options, say).run()
-        diary.note("ended", how=ending.how, reason=ending.reason)
+        diary.note("ended", how=ending.status, reason=ending.reason)
     except BaseException:
         diary.note("broke", trace=traceback.format_exc())
         raise

@@ -235,7 +235,7 @@ def test_a_worker_that_starts_while_the_signal_comes_is_asked_to_stop(
     monkeypatch.setattr(pool.WorkerProcess, "__init__", interrupted)
     job = pool.WorkerJob({"where": tmp_path}, never_ends, WorkerOptions(grace=1), {})
     (ending,) = pool.run_pool([job], print, lambda: None)
-    assert (ending.how, ending.reason) == ("stopped", "SIGTERM")
+    assert (ending.status, ending.reason) == ("stopped", "SIGTERM")
 
 
 def never_ends(trial: Attempt) -> float:

@@ -17,14 +17,14 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["statsu", "s"], "priorband: There is no 'statsu' here. Did you mean status?"),
+        (["statsu", "s"], "priorband: There is no command 'statsu'. Did you mean status?"),
         (["run", "s", "--objectiv", "a:b"], "There is no option --objectiv. Did you mean --obj"),
         (["run", "s", "--worker=2"], "There is no option --worker. Did you mean --workers?"),
         (["status", "s", "--wach"], "Did you mean --watch?"),
         (["--verison"], "Did you mean --version?"),
         (
             ["journal", "chek", "s"],
-            "priorband journal: There is no 'chek' here. Did you mean check?",
+            "priorband journal: There is no command 'chek'. Did you mean check?",
         ),
         (["journal", "check", "s", "--quik"], "There is no option --quik."),
         (["export", "s", "--csv", "--json"], "not allowed with"),
@@ -32,11 +32,11 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
             ["run", "s", "--objective", "a:b", "--keep", "al"],
             "argument --keep: invalid choice: 'al'",
         ),
-        (["qqq\x1b[2J"], "There is no 'qqq\\x1b[2J' here."),
+        (["qqq\x1b[2J"], "There is no command 'qqq\\x1b[2J'."),
         (["status"], "the following arguments are required: STUDY"),
         (["status", "one", "two"], "unrecognized arguments: two"),
         ([], "the following arguments are required: COMMAND"),
-        (["qqqqq"], "There is no 'qqqqq' here.\n"),
+        (["qqqqq"], "There is no command 'qqqqq'.\n"),
     ],
 )
 def test_wrong_usage_ends_with_two_and_a_suggestion(
@@ -46,7 +46,7 @@ def test_wrong_usage_ends_with_two_and_a_suggestion(
         main(words)
     out, err = capsys.readouterr()
     assert ended.value.code == 2 and out == "" and said in err and "\x1b" not in err
-    assert "--help` lists what there is." in err
+    assert "--help` to see what is available." in err
 
 
 def test_the_version_is_that_of_the_library(capsys: Any) -> None:
@@ -122,7 +122,7 @@ def test_what_was_not_foreseen_is_one_line(
     monkeypatch.setattr(status_commands, "open_for_reading", broken)
     assert main(["status", str(tmp_path)]) == 1
     err = capsys.readouterr().err
-    assert "ZeroDivisionError: oops\\x1b[2J. PRIORBAND_DEBUG=1 shows where." in err
+    assert "ZeroDivisionError: oops\\x1b[2J. Set PRIORBAND_DEBUG=1 to see" in err
     assert len(err.splitlines()) == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import priorband as pb
-from priorband.display.overview import Overview, as_json, overview
+from priorband.display.overview import Overview, as_json, study_overview
 from priorband.display.pace import UNKNOWN, Pace, RemainingWork, pace, seconds_left
 from priorband.display.polling import StudyWatcher
 from priorband.display.text import jsonable, paragraphs, printable
@@ -41,7 +41,7 @@ def claimed(study: pb.DurableStudy, word: str, report: Report | None = None) -> 
 
 
 def seen(study: pb.DurableStudy) -> Overview:
-    return StudyWatcher(study).look()
+    return StudyWatcher(study).read()
 
 
 def test_a_new_study_has_nothing_yet(study: pb.DurableStudy) -> None:
@@ -108,7 +108,7 @@ def test_a_trial_whose_lease_has_run_out_may_be_lost(study: pb.DurableStudy) -> 
     now = study.journal.now()
     elsewhere = Owner("far", "machine", "place", 1, "1")
     for until, owner, lost in [(now + 9, elsewhere, False), (now - 9, elsewhere, True)]:
-        found = overview(study, [lease_of(study, until, owner)], now)
+        found = study_overview(study, [lease_of(study, until, owner)], now)
         assert [one.lost for one in found.running] == [lost]
         assert found.workers == (0 if lost else 1)
 
@@ -116,8 +116,8 @@ def test_a_trial_whose_lease_has_run_out_may_be_lost(study: pb.DurableStudy) -> 
 def test_a_lease_may_be_read_a_moment_before_its_trial(study: pb.DurableStudy) -> None:
     claimed(study, "a")
     now = study.journal.now()
-    assert not overview(study, [], now).running[0].lost
-    assert overview(study, [], now + 60).running[0].lost
+    assert not study_overview(study, [], now).running[0].lost
+    assert study_overview(study, [], now + 60).running[0].lost
 
 
 def test_the_best_is_shown_at_any_fidelity_and_in_full(study: pb.DurableStudy) -> None:

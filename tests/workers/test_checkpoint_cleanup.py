@@ -29,7 +29,7 @@ def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None
         checkpoints = Checkpoints(tmp_path)
         held = checkpoints.held()
         assert study.best is not None and study.best.trial.id in held
-        assert set(held) == CheckpointCleanup(study, checkpoints).wanted(held)
+        assert set(held) == CheckpointCleanup(study, checkpoints).needed(held)
         history = study.state.history
         assert len(held) < len([t for t in history.trials if not history.promoted(t.id)])
         assert all((tmp_path / f"trials/{t.id}/curve-1.jsonl").exists() for t in history.trials)
@@ -45,12 +45,12 @@ def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS, method="asha") as study:
         study.limit(pb.Budget(trials=60))
         worker = Worker(study, counted, WorkerOptions(fresh_process=False))
-        worker.keeping.most = 5
+        worker.cleanup.max_kept = 5
         worker.run()
         assert len(Checkpoints(tmp_path).held()) <= 5 + 2  # and the best two
         assert study.replay().exact
         continued = [t for t in study.state.history.trials if t.parent is not None]
-        assert continued  # those whose parent's checkpoint was gone have begun anew
+        assert continued  # those whose parent's checkpoint was gone have started from scratch
         assert study.ledger.units >= study.state.history.spent
 
 
@@ -102,7 +102,7 @@ def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
         study.limit(pb.Budget(trials=1))
         options = WorkerOptions(fresh_process=False, patience=0.5)
         ending = Worker(study, unlucky, options, said.append).run()
-        assert ending.how == "storage"
+        assert ending.status == "storage"
         assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
         assert len(Spool(study.ledger.study).waiting()) == 1
     server.restart()
@@ -110,7 +110,7 @@ def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
         Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
         assert study.best is not None and study.best.loss == 0.25
         assert Spool(study.ledger.study).waiting() == {}
-        assert any("Handed in" in text for text in said)
+        assert any("Submitted" in text for text in said)
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,8 @@ def test_each_worker_sees_its_own_devices(
 
 
 def test_more_devices_than_there_are_cannot_be_shared_out() -> None:
-    with pytest.raises(pb.errors.ArgumentError, match="need 4, but CUDA_VISIBLE_DEVICES shows 2"):
+    message = "need 4 devices, but CUDA_VISIBLE_DEVICES.* lists 2"
+    with pytest.raises(pb.errors.ArgumentError, match=message):
+        pb.errors.ArgumentError, match="need 4 devices, but CUDA_VISIBLE_DEVICES.* lists 2"
+    ):
         masks(2, 2, {"CUDA_VISIBLE_DEVICES": "0,1"})

@@ -80,7 +80,7 @@ def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
     with pb.open_study(where, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
         ending = Worker(study, objective, WorkerOptions(**options)).run()
-        assert ending.how == "done"
+        assert ending.status == "done"
         rows = study.journal.about(0)
         assert rows[-1].kind in ("told", "failed")
         return from_json(rows[-1].body) | {"kinds": [row.kind for row in rows]}
@@ -174,8 +174,9 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
     worker.kill()
     worker.wait()
     with pb.open_study(where) as study:
-        claim = study.turn(None, "next")
-        assert isinstance(claim, Assignment) and (claim.trial.id, claim.attempt) == (0, 2)
+        assignment = study.turn(None, "next")
+        assert isinstance(assignment, Assignment)
+        assert (assignment.trial.id, assignment.attempt) == (0, 2)
         ran: list[float] = []
 
         def noted(trial: pb.Attempt) -> float:
@@ -185,7 +186,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
             return 0.5
 
         working = Worker(study, noted, WorkerOptions(fresh_process=False))
-        report = working._evaluated(claim)
+        report = working._evaluate(assignment)
         assert report.loss == 0.5 and ran == list(range(int(10 - len(ran)), 10)) and len(ran) < 9
 
 
@@ -196,12 +197,12 @@ def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_
         turn = study.turn
 
         def turned(report: Any, request: str) -> Any:
-            if request and not worker.stopping.why:
-                worker.stopping.ask("SIGTERM")
+            if request and not worker.stop_signals.reason:
+                worker.stop_signals.request_stop("SIGTERM")
             return turn(report, request)
 
-        study.turn = turned  # type: ignore[method-assign]  # the signal's moment is the point
-        assert worker.run().how == "stopped"
+        vars(study)["turn"] = turned
+        assert worker.run().status == "stopped"
         assert list(study.ledger.waiting) == [0] and study.journal.leases() == []
 
 
@@ -211,14 +212,16 @@ def test_a_process_that_was_being_started_when_the_second_signal_came_is_ended(
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
         worker = Worker(study, hangs, WorkerOptions())
-        begin = worker.evaluation.begin
+        start = worker.runner.start
 
-        def begun(claim: Assignment) -> Any:
-            begin(claim)
-            worker.stopping.ask("SIGINT")
-            worker.stopping.ask("SIGINT")  # raises before anybody attends to the process
+        def started(assignment: Assignment) -> Any:
+            start(assignment)
+            worker.stop_signals.request_stop("SIGINT")
+            worker.stop_signals.request_stop(
+                "SIGINT"
+            )  # raises before anybody waits for the process
 
-        monkeypatch.setattr(worker.evaluation, "begin", begun)
-        assert worker.run().how == "stopped"
+        monkeypatch.setattr(worker.runner, "start", started)
+        assert worker.run().status == "stopped"
         assert multiprocessing.active_children() == []
         assert list(study.ledger.waiting) == [0]

@@ -18,8 +18,8 @@ from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.distributed import tune_in_group
-from priorband.workers.rank_channel import Absent, RankChannel, Word
-from priorband.workers.rank_group import RankGroup, read_task, written_task
+from priorband.workers.rank_channel import Message, RankChannel, RankTimeout
+from priorband.workers.rank_group import RankGroup, task_from_plain, task_to_plain
 
 Objective = Callable[[Attempt], Any]
 
@@ -29,12 +29,12 @@ class Hall:
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.said: dict[int, dict[int, Word]] = {}
-        self.left: dict[str, Word] = {}
+        self.said: dict[int, dict[int, Message]] = {}
+        self.left: dict[str, Message] = {}
 
 
 class Corner:
-    """One thread's way to the other, as `Wire` is a rank's."""
+    """One thread's way to the other, as `RankChannel` is a rank's."""
 
     size = 2
 
@@ -44,23 +44,23 @@ class Corner:
     def collectives(self) -> int:
         return self.begun
 
-    def gather(self, word: Word, patience: float | None = None) -> list[Word]:
+    def all_gather(self, message: Message, patience: float | None = None) -> list[Message]:
         self.meetings += 1
         with self.hall.changed:
             here = self.hall.said.setdefault(self.meetings, {})
-            here[self.rank] = json.loads(json.dumps(word))
+            here[self.rank] = json.loads(json.dumps(message))
             self.hall.changed.notify_all()
             if not self.hall.changed.wait_for(lambda: len(here) == self.size, patience or 10):
-                raise Absent("the other one did not come")
+                raise RankTimeout("the other one did not come")
             return [here[rank] for rank in range(self.size)]
 
-    def alarm(self, key: str, word: Word) -> None:
-        self.hall.left.setdefault(key, word)
+    def post_failure(self, key: str, message: Message) -> None:
+        self.hall.left.setdefault(key, message)
 
-    def alarmed(self, key: str) -> Word | None:
+    def posted_failure(self, key: str) -> Message | None:
         return self.hall.left.get(key)
 
-    def forget(self, key: str) -> None:
+    def delete_failure(self, key: str) -> None:
         self.hall.left.pop(key, None)
 
 
@@ -89,7 +89,7 @@ def together(
         if not team.rank:
             ready.wait()
         try:
-            results[team.rank] = team.attempted(objective, attempt, lambda: "")
+            results[team.rank] = team.run_attempt(objective, attempt, lambda: "")
         except RankError as error:
             results[team.rank] = error
 
@@ -224,7 +224,7 @@ def test_a_task_is_the_same_in_another_process() -> None:
     config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
     for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
         made = TrialTask(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
-        assert read_task(json.loads(json.dumps(written_task(made)))) == made
+        assert task_from_plain(json.loads(json.dumps(task_to_plain(made)))) == made
         assert pickle.loads(pickle.dumps(made)) == made
         assert Attempt(made).task is made
 

@@ -64,25 +64,24 @@ def test_a_result_is_spooled_under_its_study_also_after_a_write_failed(
     def say(text: str) -> None:
         kept.extend(Spool(name).waiting())
 
-    assert Worker(study, objective, HERE, say).run().how == "done"
+    assert Worker(study, objective, HERE, say).run().status == "done"
     assert kept and not Spool(name).waiting()
 
 
 def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.DurableStudy) -> None:
-    claim = study.turn(None, "killed while it waited")
-    assert isinstance(claim, Assignment)
+    assert isinstance(study.turn(None, "killed while it waited"), Assignment)
     Spool(study.ledger.study).put("0-1", Report(0, 1, 0.25).to_data())
     failing(study, 2, appended=False)
-    assert Worker(study, value, HERE).run().how == "done"
+    assert Worker(study, value, HERE).run().status == "done"
     assert study.best is not None and study.best.loss == 0.25
 
 
 def test_one_that_is_asked_to_stop_does_not_hammer_at_the_storage(study: pb.DurableStudy) -> None:
     worker = Worker(study, value, WorkerOptions(fresh_process=False, grace=1.0))
-    worker.stopping.ask("SIGTERM")
+    worker.stop_signals.request_stop("SIGTERM")
     tries = failing(study, 1_000_000)
     with pytest.raises(StorageError, match="Gave up"):
-        worker._patient(lambda: study.turn(None, "more"))
+        worker._retry(lambda: study.turn(None, "more"))
     assert len(tries) < 20
 
 
@@ -96,7 +95,9 @@ def test_who_comes_second_leaves_the_winners_checkpoint(study: pb.DurableStudy) 
         study.turn(Report(0, 2, 0.25), "")
         return 0.5
 
-    assert Worker(study, late, WorkerOptions(fresh_process=False, keep="all")).run().how == "done"
+    assert (
+        Worker(study, late, WorkerOptions(fresh_process=False, keep="all")).run().status == "done"
+    )
     assert study.checkpoints is not None and study.best is not None and study.best.loss == 0.25
     left = study.checkpoints.left_by(0, 2)
     assert left is not None and (left / "by").read_text() == "winner"
@@ -115,7 +116,7 @@ def test_a_full_disk_costs_the_curve_and_the_copies_but_not_the_training(
         return 0.5
 
     monkeypatch.setattr(checkpoints.Checkpoints, "seal", full)
-    assert Worker(study, objective, HERE).run().how == "done"
+    assert Worker(study, objective, HERE).run().status == "done"
     assert study.best is not None and study.best.loss == 0.5
     said = capsys.readouterr().err
     assert "point of the curve could not be kept" in said
@@ -132,7 +133,7 @@ def test_nobody_goes_on_from_a_checkpoint_that_could_not_be_synced(
     monkeypatch.setattr("priorband.workers.trial_runner.sync_tree", full)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        assert Worker(study, objective, HERE).run().how == "done"
+        assert Worker(study, objective, HERE).run().status == "done"
     assert "checkpoint of trial 0 is lost" in str(said[0].message)
     assert study.best is not None and study.best.loss == 0.5
     assert study.checkpoints is not None and study.checkpoints.left_by(0, 1) is None
@@ -141,7 +142,7 @@ def test_nobody_goes_on_from_a_checkpoint_that_could_not_be_synced(
 def test_metrics_without_end_do_not_spoil_the_study(study: pb.DurableStudy) -> None:
     many = {f"m{number}": number for number in range(400_000)}
     given = {"loss": 0.5, "curve": [0.25] * 2_000_000, "first": 1} | many
-    assert Worker(study, lambda trial: given, HERE).run().how == "done"
+    assert Worker(study, lambda trial: given, HERE).run().status == "done"
     with pb.open_study(study.where) as again:
         assert again.best is not None and again.best.loss == 0.5
         (told,) = (row for row in again.journal.about(0) if row.kind == "told")

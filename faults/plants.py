@@ -22,7 +22,7 @@ from priorband.durable.study import DurableStudy
 from priorband.errors import DamagedError, TrialError
 from priorband.optimizers import Optimizer
 from priorband.state import State
-from priorband.storage import identity, postgres, sql, sqlite, sqlite_errors
+from priorband.storage import identity, postgres, sql, sqlite, sqlite_file
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.spool import Spool
@@ -85,12 +85,12 @@ def _no_transaction() -> None:
             return super().execute("SELECT 1" if wraps else text, *values)
 
     @contextmanager
-    def turn(self: object, meanwhile: object = None) -> Iterator[None]:
+    def acquire(self: object, meanwhile: object = None) -> Iterator[None]:
         yield
 
     real = sqlite3.connect
     _set(sqlite3, "connect", lambda *a, **k: real(*a, factory=Loose, **k))
-    _set(WriteLock, "turn", turn)
+    _set(WriteLock, "acquire", acquire)
 
 
 @_plant("storm")
@@ -127,13 +127,13 @@ def _orphans_live() -> None:
 
 @_plant("calls")
 def _head_first() -> None:
-    real = sql.writes
+    real = sql.write_statements
 
-    def writes(transaction: Any) -> Any:
+    def write_statements(transaction: Any) -> Any:
         if transaction.appended:
             last = transaction.appended[-1]
             for journal in _journals:
-                journal._witness(last)
+                journal._write_head(last)
         return real(transaction)
 
     made, _journals = sqlite.SqliteJournal.__init__, list[Any]()
@@ -143,7 +143,7 @@ def _head_first() -> None:
         _journals.append(self)
 
     _set(sqlite.SqliteJournal, "__init__", init)
-    _set(sql, "writes", writes)
+    _set(sql, "write_statements", write_statements)
 
 
 @_plant("calls")
@@ -167,7 +167,7 @@ def _no_sync() -> None:
 
 @_plant("full")
 def _full_is_fatal() -> None:
-    del sqlite_errors._TRANSIENT[sqlite3.SQLITE_FULL]
+    del sqlite_file._TEMPORARY_ERRORS[sqlite3.SQLITE_FULL]
 
 
 @_plant("full")

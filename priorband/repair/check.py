@@ -17,8 +17,9 @@ from priorband.history import History
 from priorband.repair.copy_trials import copy_trials
 from priorband.repair.rebuild import rebuilt
 from priorband.repair.record_writer import BROKEN
-from priorband.repair.scan import Finding, Scan, scan_folder
+from priorband.repair.scan import Finding, Scan
 from priorband.repair.scan_postgres import scan_database
+from priorband.repair.scan_sqlite import scan_folder
 from priorband.repair.verify import verified
 from priorband.space.config import Config
 from priorband.storage.identity import worker_name

@@ -103,7 +103,7 @@ def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> Non
 def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(), opened()
     for module in (write_lock, postgres_module):
-        monkeypatch.setattr(module, "PATIENCE", 0.05)
+        monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.05)
     with one.transaction(0) as transaction:
         with pytest.raises(pb.StorageError, match="is busy"):
             write(other, row(1))
@@ -115,7 +115,7 @@ def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.M
 def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> None:
     write(journal, row(1))
     if isinstance(journal, SqliteJournal):
-        journal._connection("FULL").execute("PRAGMA user_version = 2")
+        journal._connection("write").execute("PRAGMA user_version = 2")
     else:
         journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 2'")
     with pytest.raises(pb.FormatError, match="has format 2, this library reads up to 1"):

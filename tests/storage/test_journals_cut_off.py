@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from servers import Server, fresh_url
@@ -38,7 +39,7 @@ def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) 
         _at_second_try(lambda: hold(journal, 1))
 
 
-def _cut(helper: Journal, journal: Journal, use: str) -> None:
+def _cut(helper: Journal, journal: Journal, use: Any) -> None:
     connection = journal._connections[use]
     if isinstance(helper, SqliteJournal):
         connection.close()  # as it is when even rolling back has failed

@@ -41,7 +41,7 @@ def test_a_result_can_be_told_again_after_storage_failed(
             raise StorageError("The disk is full.")
 
         with monkeypatch.context() as patched:
-            patched.setattr(sql, "writes", full)
+            patched.setattr(sql, "write_statements", full)
             with pytest.raises(StorageError):
                 study.tell(trial, 0.25)
         assert study.best is not None

@@ -11,8 +11,9 @@ from priorband.durable.records import INVALID, decode
 from priorband.durable.serialize import config_reader, from_plain
 from priorband.errors import MethodError
 from priorband.history import History
-from priorband.repair.scan import Finding, Scan, scan_folder
+from priorband.repair.scan import Finding, Scan
 from priorband.repair.scan_postgres import scan_database
+from priorband.repair.scan_sqlite import scan_folder
 from priorband.repair.verify import verified
 from priorband.space.config import Config
 from priorband.storage.journal import Row

@@ -16,7 +16,7 @@ from priorband.repair.salvage import Salvage
 from priorband.storage.high_water import HighWater
 from priorband.storage.journal import FORMAT, Row, sealed
 from priorband.storage.json_text import from_json, to_json
-from priorband.storage.sqlite_file import OURS, TABLES
+from priorband.storage.sqlite_file import APPLICATION_ID, TABLES
 
 SPACE = pb.Space(
     {
@@ -133,7 +133,7 @@ def write_rows(folder: Path, made: Sequence[Sequence[Any]], head: tuple[int, int
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / "study.db")) as connection:
         connection.executescript("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
-        connection.execute(f"PRAGMA application_id = {OURS}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT}")
         for table in TABLES:
             connection.execute(table)

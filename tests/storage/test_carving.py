@@ -10,7 +10,7 @@ import pytest
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
-from priorband.repair.sqlite_pages import carve
+from priorband.repair.sqlite_pages import rows_in_pages
 from priorband.storage.journal import Row
 from storage.studies import PAGE, Shapes, alter_file, end, events, resealed, rows, write_rows
 
@@ -23,11 +23,13 @@ def genuine(shapes: Shapes) -> list[Row]:
 
 
 def test_every_record_is_found_in_the_file(shapes: Shapes, genuine: list[Row]) -> None:
-    assert {Row(*found) for found in carve(shapes.closed / "study.db", NOTHING)} == {*genuine}
+    assert {Row(*found) for found in rows_in_pages(shapes.closed / "study.db", NOTHING)} == {
+        *genuine
+    }
 
 
 def test_every_record_is_found_in_the_log(shapes: Shapes, genuine: list[Row]) -> None:
-    found = carve(NOTHING, shapes.live / "study.db-wal")
+    found = rows_in_pages(NOTHING, shapes.live / "study.db-wal")
     assert {Row(*columns) for columns in found} == {*genuine}
 
 
@@ -46,7 +48,7 @@ def test_pages_and_rows_may_have_any_size(place: Path, size: int) -> None:
         connection.execute(f"CREATE TABLE record ({columns})")
         connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", made)
         connection.commit()
-    assert sorted(carve(folder / "study.db", NOTHING)) == made
+    assert sorted(rows_in_pages(folder / "study.db", NOTHING)) == made
 
 
 def test_a_file_of_anything_holds_no_rows(place: Path) -> None:
@@ -57,7 +59,9 @@ def test_a_file_of_anything_holds_no_rows(place: Path) -> None:
             data[start] = 0x0D
         (place / "study.db").write_bytes(data)
         (place / "log").write_bytes(random.randbytes(32 + 3 * (24 + PAGE)))
-        assert not [row for row in carve(place / "study.db", place / "log") if row[1] == "told"]
+        assert not [
+            row for row in rows_in_pages(place / "study.db", place / "log") if row[1] == "told"
+        ]
 
 
 def test_rows_that_claim_the_whole_file_do_not_cost_it_again_and_again(place: Path) -> None:
@@ -65,7 +69,7 @@ def test_rows_that_claim_the_whole_file_do_not_cost_it_again_and_again(place: Pa
     page = b"\x0d\0\0" + (500).to_bytes(2) + b"\0\0\0" + (PAGE - 8).to_bytes(2) * 500
     page = page.ljust(PAGE - 8, b"\0") + cell
     (place / "study.db").write_bytes(page * 400)
-    assert [*carve(place / "study.db", NOTHING)] == []
+    assert [*rows_in_pages(place / "study.db", NOTHING)] == []
 
 
 @pytest.mark.parametrize("page", [1, 2])
@@ -83,6 +87,6 @@ def test_a_lost_page_of_the_tree_costs_no_record(
     with pytest.raises(pb.DamagedError):
         events(folder)
     assert check(folder).records == len(genuine)
-    assert "study.db hides records" in "".join(map(str, check(folder).findings))
+    assert "study.db contains records" in "".join(map(str, check(folder).findings))
     assert salvage(folder, place / "new").dropped == ()
     assert events(place / "new") == shapes.events

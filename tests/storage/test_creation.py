@@ -13,7 +13,7 @@ import pytest
 import priorband as pb
 from priorband.durable.open import _create, journal_at
 from priorband.storage.journal import Meanwhile, Transaction
-from priorband.storage.sqlite_file import checked, initialise
+from priorband.storage.sqlite_file import create_tables, has_tables
 
 from .studies import EPOCHS, PROBLEM, SPACE
 
@@ -69,7 +69,7 @@ class Late:
         if text == "PRAGMA application_id":
             with closing(sqlite3.connect(self._path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
-                initialise(other, "here")
+                create_tables(other, "here")
                 other.execute("COMMIT")
         return found
 
@@ -80,8 +80,8 @@ class Late:
 def test_a_study_created_between_two_looks_is_not_taken_for_a_stranger(tmp_path: Path) -> None:
     with closing(Late(tmp_path / "study.db")) as late:
         connection: Any = late
-        assert not checked(connection, "here")
-        assert checked(late._real, "here")
+        assert not has_tables(connection, "here")
+        assert has_tables(late._real, "here")
 
 
 def test_a_study_created_while_one_waits_for_the_turn_is_not_created_again(tmp_path: Path) -> None:
@@ -114,4 +114,4 @@ def test_copying_the_log_back_may_fail(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         journal: Any = study.journal
         for _ in range(1_000):
-            journal._copy_back(Full())
+            journal._copy_log_back(Full())

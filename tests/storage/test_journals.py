@@ -118,13 +118,13 @@ def test_an_exception_leaves_nothing_behind(journal: Journal, opened: Open) -> N
 
 def test_a_number_is_given_once(journal: Journal) -> None:
     write(journal, row(1), row(2))
-    with pytest.raises(pb.StorageError, match="somebody else"):
+    with pytest.raises(pb.StorageError, match="another process"):
         write(journal, row(3), row(2))
     assert journal.read(0) == [row(1), row(2)]
     write(journal, row(3))
 
 
-def test_readers_see_the_last_state_and_wait_for_nobody(opened: Open) -> None:
+def test_readers_see_the_last_state_and_do_not_wait(opened: Open) -> None:
     writer, reader = opened(), opened()
     write(writer, row(1))
     hold(writer, 3)

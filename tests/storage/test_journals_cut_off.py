@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from servers import Server, fresh_url
@@ -38,7 +39,7 @@ def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) 
         _at_second_try(lambda: hold(journal, 1))
 
 
-def _cut(helper: Journal, journal: Journal, use: str) -> None:
+def _cut(helper: Journal, journal: Journal, use: Any) -> None:
     connection = journal._connections[use]
     if isinstance(helper, SqliteJournal):
         connection.close()  # as it is when even rolling back has failed
@@ -103,7 +104,7 @@ def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> Non
 def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(), opened()
     for module in (write_lock, postgres_module):
-        monkeypatch.setattr(module, "PATIENCE", 0.05)
+        monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.05)
     with one.transaction(0) as transaction:
         with pytest.raises(pb.StorageError, match="is busy"):
             write(other, row(1))
@@ -115,7 +116,7 @@ def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.M
 def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> None:
     write(journal, row(1))
     if isinstance(journal, SqliteJournal):
-        journal._connection("FULL").execute("PRAGMA user_version = 2")
+        journal._connection("write").execute("PRAGMA user_version = 2")
     else:
         journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 2'")
     with pytest.raises(pb.FormatError, match="has format 2, this library reads up to 1"):

@@ -53,7 +53,10 @@ def test_those_of_a_trial_that_is_decided_on_again_stay_behind(
     made = salvage(old, place / "new")
     assert sorted(os.listdir(place / "new" / "trials")) == ["0", "2"]
     [finding] = [finding for finding in made.dropped if finding.where == "trials/7"]
-    assert finding.what == "belongs to a trial that is not as it was, so it is not copied"
+    assert (
+        finding.what
+        == "belongs to a trial that is not the same in the new study, so it is not copied"
+    )
 
 
 def _asks(row: Row, trial: int) -> bool:
@@ -90,6 +93,6 @@ def test_a_linked_folder_of_trials_is_not_followed(old: Path, place: Path) -> No
     (old / "trials").symlink_to(place / "elsewhere")
     made = salvage(old, place / "new")
     assert [str(finding) for finding in made.dropped] == [
-        "trials is no folder, so it is not copied"
+        "trials is not a folder, so it is not copied"
     ]
     assert not (place / "new" / "trials").exists()

@@ -132,6 +132,4 @@ def test_each_worker_sees_its_own_devices(
 def test_more_devices_than_there_are_cannot_be_shared_out() -> None:
     message = "need 4 devices, but CUDA_VISIBLE_DEVICES.* lists 2"
     with pytest.raises(pb.errors.ArgumentError, match=message):
-        pb.errors.ArgumentError, match="need 4 devices, but CUDA_VISIBLE_DEVICES.* lists 2"
-    ):
         masks(2, 2, {"CUDA_VISIBLE_DEVICES": "0,1"})

@@ -1,4 +1,4 @@
-"""The scene of a fault: a folder, a storage, and a diary beside it."""
+"""The study that a fault is done to: a temporary folder, a storage, and a log beside it."""
 
 import atexit
 import os
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import priorband as pb
-from faults.diary import Diary
-from faults.findings import Lacking
+from faults.results import MissingRequirement
+from faults.worker_log import WorkerLog
 
 if TYPE_CHECKING:
     from servers import Server
@@ -26,7 +26,7 @@ EPOCHS = pb.Fidelity("epochs", 1, 9)
 @final
 @dataclass(frozen=True)
 class Setting:
-    """How faults are tried: in which storage, with which bug planted, from which seed."""
+    """How faults are run: in which storage, with which planted bug, from which seed."""
 
     storage: str = "sqlite"
     plant: str = ""
@@ -34,56 +34,56 @@ class Setting:
 
 
 @final
-class Scene:
-    """Where one fault happens."""
+class StudySetup:
+    """Where a study is, and the log of its workers."""
 
     def __init__(self, folder: Path, where: str, setting: Setting) -> None:
         self.folder = folder
         self.where = where
         self.setting = setting
-        self.diary = Diary(folder / "diary")
+        self.log = WorkerLog(folder / "worker-log")
 
-    def opening(self, **more: Any) -> dict[str, Any]:
-        """What `open_study` is called with, to create the study or to join it."""
-        about: dict[str, Any] = {"where": self.where, "space": SPACE, "fidelity": EPOCHS}
+    def open_arguments(self, **more: Any) -> dict[str, Any]:
+        """The arguments of `open_study` that create the study, or join it."""
+        arguments: dict[str, Any] = {"where": self.where, "space": SPACE, "fidelity": EPOCHS}
         if "://" in self.where:
-            about["folder"] = self.folder / "checkpoints"
-        return about | {"seed": self.setting.seed} | more
+            arguments["folder"] = self.folder / "checkpoints"
+        return arguments | {"seed": self.setting.seed} | more
 
     def study(self, **more: Any) -> pb.DurableStudy:
-        """The study, opened by this process."""
-        return pb.open_study(**self.opening(**more))
+        """Open the study in this process."""
+        return pb.open_study(**self.open_arguments(**more))
 
 
 @contextmanager
-def scene(setting: Setting, server: "Server | None" = None) -> Iterator[Scene]:
-    """A scene with an empty storage; nothing is left of it afterwards."""
+def new_setup(setting: Setting, server: "Server | None" = None) -> Iterator[StudySetup]:
+    """A setup without a study yet; its folder is deleted at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="priorband-faults-"))
     try:
         where = str(folder / "study")
         if setting.storage == "postgres":
             where = f"{(server or shared_server()).url()}#study-{os.urandom(6).hex()}"
             (folder / "checkpoints").mkdir()
-        yield Scene(folder, where, setting)
+        yield StudySetup(folder, where, setting)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def ready(setting: Setting) -> None:
-    """Start what scenes share, before processes are forked that are to share it."""
+def start_shared_server(setting: Setting) -> None:
+    """Start the shared server, if needed, before processes are forked that use it."""
     if setting.storage == "postgres":
         shared_server()
 
 
 def new_server() -> "Server":
-    """A PostgreSQL server of our own, up, that ends with this process."""
+    """Start a PostgreSQL server that ends with this process."""
     tests = str(ROOT / "tests")
     if tests not in sys.path:
         sys.path.append(tests)
     import servers
 
     if reason := servers.lacking():
-        raise Lacking(reason)
+        raise MissingRequirement(reason)
     server = servers.Server()
     atexit.register(server.close)
     server.start()
@@ -91,7 +91,7 @@ def new_server() -> "Server":
 
 
 def shared_server() -> "Server":
-    """One server for all faults that do not harm it."""
+    """The server for all faults that do not harm it, started if necessary."""
     if not _shared:
         _shared.append(new_server())
     return _shared[0]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from boosted_models import Split, model, saved
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.pd1 import PD1, STAND_IN, SURROGATE, PD1StandIn

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from commands import environment, no_control_codes, priorband, until
-from shared import data_folder
+from real_data import data_folder
 
 from priorband.cli import main
 from priorband.cli.bench_commands import here

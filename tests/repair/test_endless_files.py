@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stored_studies import PAGE, Shapes, alter_file, events
 
 import priorband as pb
 from priorband.repair.check import check, salvage
-from storage.studies import PAGE, Shapes, alter_file, events
 
 WAYS = 300  # that each page of the tree leads to the next
 

@@ -52,8 +52,8 @@ def _memory() -> Iterator[Path]:
 
 @pytest.fixture
 def patience() -> Iterator[Callable[[], None]]:
-    """A function to call before what may hang: a minute later the process says where, and ends."""
-    yield lambda: faulthandler.dump_traceback_later(60, exit=True)
+    """A function to call before what may hang: minutes later the process says where, and ends."""
+    yield lambda: faulthandler.dump_traceback_later(300, exit=True)
     faulthandler.cancel_dump_traceback_later()
 
 

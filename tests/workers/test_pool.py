@@ -15,7 +15,7 @@ from priorband.workers.trial_runner import WorkerOptions
 
 
 def never_ends(trial: Attempt) -> float:
-    time.sleep(20)
+    time.sleep(600)
     return 0.5
 
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from objectives import EPOCHS, SPACE, value
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.errors import RankError
@@ -50,7 +51,7 @@ class ThreadChannel:
             here = self.group.said.setdefault(self.meetings, {})
             here[self.rank] = json.loads(json.dumps(word))
             self.group.changed.notify_all()
-            if not self.group.changed.wait_for(lambda: len(here) == self.size, patience or 10):
+            if not self.group.changed.wait_for(lambda: len(here) == self.size, patience or LONGEST):
                 raise Absent("the other one did not come")
             return [here[rank] for rank in range(self.size)]
 
@@ -74,6 +75,7 @@ def together(
     begun: tuple[int, int] = (0, 0),
     grace: float = 5.0,
     asked: Callable[[int], str] = lambda rank: "",
+    ended: tuple[threading.Event, threading.Event] | None = None,
 ) -> tuple[list[RankGroup], list[Any]]:
     """What two ranks say came of an attempt."""
     group, ready = ThreadGroup(), threading.Barrier(2)
@@ -82,6 +84,7 @@ def together(
         for rank in range(2)
     ]
     results: list[Any] = [None, None]
+    ended = ended or (threading.Event(), threading.Event())
 
     def run(rank_group: RankGroup) -> None:
         if rank_group.rank:
@@ -93,6 +96,8 @@ def together(
             results[rank_group.rank] = rank_group.attempted(objective, attempt, lambda: "")
         except RankError as error:
             results[rank_group.rank] = error
+        finally:
+            ended[rank_group.rank].set()
 
     threads = [threading.Thread(target=run, args=(rank_group,)) for rank_group in ranks]
     for thread in threads:
@@ -197,15 +202,15 @@ def test_ranks_that_go_different_ways_are_told_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_nobody_comes_to_ends_and_its_word_is_left(tmp_path: Path, rank: int) -> None:
-    late = threading.Event()
+    ended = (threading.Event(), threading.Event())
 
     def fail(trial: Attempt) -> float:
         if trial.rank == rank:
             raise ValueError("no")
-        late.wait(0.5)
+        assert ended[rank].wait(LONGEST)  # by then the other has waited for this rank in vain
         raise RuntimeError("gloo: connection closed")
 
-    ranks, results = together(fail, tmp_path, grace=0.1)
+    ranks, results = together(fail, tmp_path, grace=0.1, ended=ended)
     assert all(rank_group.broken for rank_group in ranks)
     which = "rank 1: " if rank else ""
     assert (results[0]["kind"], results[0]["reason"]) == ("raised", f"{which}ValueError: no")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from objectives import EPOCHS, SPACE
+from waiting import wait_until
 
 import priorband as pb
 from priorband.storage.json_text import body
@@ -22,7 +23,7 @@ Objective = Callable[[pb.Attempt], Any]
 
 
 def hangs(trial: pb.Attempt) -> float:
-    time.sleep(60)
+    time.sleep(600)
     return 0.0
 
 
@@ -62,7 +63,7 @@ def returns_text(trial: pb.Attempt) -> str:
 
 
 def leaves_a_child(trial: pb.Attempt) -> dict[str, Any]:
-    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     return {"loss": 0.5, "left": left.pid}
 
 
@@ -112,12 +113,15 @@ def test_a_trial_that_hangs_is_ended(tmp_path: Path, limit: str) -> None:
 
 def test_what_a_trial_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
     left = one(tmp_path, leaves_a_child)["metrics"]["left"]
-    for _ in range(100):
-        status = Path(f"/proc/{int(left)}/status")
-        if not status.exists() or "State:\tZ" in status.read_text():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it still runs")
+    status = Path(f"/proc/{int(left)}/status")
+
+    def is_gone() -> bool:
+        try:
+            return "State:\tZ" in status.read_text()
+        except OSError:
+            return True
+
+    wait_until(is_gone, "the child to be ended")
 
 
 def test_what_a_trial_prints_goes_to_its_log(tmp_path: Path) -> None:

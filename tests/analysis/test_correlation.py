@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_data import data_folder
 from scipy.stats import spearmanr
-from shared import data_folder
 
 from priorband.analysis.correlation import (
     Correlations,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from shared import paper_folder
+from real_data import paper_folder
 
 from priorband.analysis.summary import Array, Summary, band, difference, moments, summarised
 from priorband.errors import DataError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks import catalogue as module
 from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry

@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from priorband import Config, Hartmann, SpaceError, benchmark_prior
+from priorband import (
+    Config,
+    Hartmann,
+    SpaceError,
+    benchmark_prior,
+)
 from priorband.benchmarks.hartmann import CORRELATIONS
 
 LAST_DIGIT = 3e-16
@@ -167,3 +172,8 @@ def test_other_dimensions_and_unknown_correlations_are_refused() -> None:
         Hartmann(4)
     with pytest.raises(SpaceError, match="Unknown correlation 'godo'. Did you mean 'good'?"):
         Hartmann(3, "godo")
+
+
+def test_a_seed_beyond_64_bits_is_refused_by_hartmann() -> None:
+    with pytest.raises(SpaceError, match="`seed` must be a whole number of 64 bits"):
+        Hartmann(3, seed=2**63)

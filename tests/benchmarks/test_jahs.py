@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband import Categorical, Float
 from priorband.benchmarks.base import Benchmark

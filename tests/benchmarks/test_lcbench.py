@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks import onnx
 from priorband.benchmarks.base import Benchmark

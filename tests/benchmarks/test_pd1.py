@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boosted_models import saved, trained
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.pd1 import PD1, STAND_IN, SURROGATE, PD1StandIn

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from real_data import data_folder, paper_folder
 from scipy import stats
-from shared import data_folder, paper_folder
 
 from priorband import Categorical, Float, Integer, Space
 from priorband.benchmarks.lcbench import PAPER_TASKS, LCBench

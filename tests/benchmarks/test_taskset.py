@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_data import data_folder
 from scipy import stats
-from shared import data_folder
 
 from priorband import SpaceError
 from priorband.benchmarks.base import Array, Benchmark

@@ -4,14 +4,13 @@ import csv
 import io
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import environment, no_control_codes, priorband, until
-from shared import data_folder
+from commands import no_control_codes, priorband, started
+from real_data import data_folder
+from waiting import LONGEST, wait_until
 
 from priorband.cli import main
 from priorband.cli.bench_commands import here
@@ -221,24 +220,17 @@ def test_without_a_terminal_nothing_but_lines_is_printed(tmp_path: Path) -> None
 
 def test_a_grid_that_is_interrupted_keeps_what_it_has_done(tmp_path: Path) -> None:
     words = ("--benchmarks", NAME, "--methods", "hyperband", "--seeds", "5000", "--budget", "20")
-    grid = subprocess.Popen(
-        [sys.executable, "-m", "priorband", "bench", "run", *words, "--processes", "1"],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
     lines = tmp_path / "bench-results" / LINES
-    until(lambda: lines.is_file() and lines.read_bytes().count(b"\n") >= 3)
-    os.killpg(grid.pid, signal.SIGINT)  # as a terminal does: to all of them
-    out, err = grid.communicate(timeout=60)
+    alone = {"start_new_session": True}
+    with started("bench", "run", *words, "--processes", 1, cwd=tmp_path, **alone) as grid:
+        wait_until(lambda: lines.is_file() and lines.read_bytes().count(b"\n") >= 3, "three runs")
+        os.killpg(grid.pid, signal.SIGINT)  # as a terminal does: to all of them
+        out, err = grid.communicate(timeout=LONGEST)
     assert (grid.returncode, out) == (130, "")
-    assert err.splitlines() == [
-        "5000 runs, 0 of them done before.",
-        "Stopped. What is done is kept: the same command goes on.",
-    ]
+    first, *progress, last = err.splitlines()
+    assert first == "5000 runs, 0 of them done before."
+    assert last == "Stopped. What is done is kept: the same command goes on."
+    assert all("of 5000 runs" in line for line in progress)
     assert 3 <= len(Store(tmp_path / "bench-results").records) < 5000
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import environment, priorband
+from commands import environment, priorband, started
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.cli.entry_point import main
@@ -130,16 +131,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, pb.Fidelity("epochs", 1, 9)) as study:
         for _ in range(300):
             study.tell(study.ask(), 0.5)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "priorband", "export", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
-    assert process.stdout and process.stderr
-    process.stdout.close()
-    assert process.wait(60) == 141 and process.stderr.read() == b""
-    process.stderr.close()
+    with started("export", tmp_path) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait(LONGEST) == 141
 
 
 def test_a_range_of_one_rung_is_noted_without_a_place_in_our_code(tmp_path: Path) -> None:

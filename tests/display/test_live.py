@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -124,12 +125,14 @@ def test_live_leaves_the_terminal_as_it_was_when_something_breaks(study: pb.Dura
 
 
 def test_live_is_calm(study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawings = []
+    drawings, clock = list[float](), [100.0]
+    monkeypatch.setattr(live, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with LiveDisplay(study, io.StringIO(), (80, 24)) as shown:
-        monkeypatch.setattr(shown, "_draw", lambda: drawings.append(1))
-        for _ in range(1000):
+        monkeypatch.setattr(shown, "_draw", lambda: drawings.append(clock[0]))
+        for _ in range(99):
             shown.tick()
-    assert live.REDRAW_SECONDS >= 0.25 and len(drawings) == 1
+            clock[0] += live.REDRAW_SECONDS / 50
+    assert live.REDRAW_SECONDS >= 0.25 and len(drawings) == 2
 
 
 def test_names_of_workers_and_origins_are_made_harmless() -> None:

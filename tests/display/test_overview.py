@@ -215,7 +215,7 @@ def test_the_pace_is_that_of_ended_attempts(study: pb.DurableStudy) -> None:
     study.add({"x": 0.5, "kind": "a"}, 0.125)
     found = pace(study.journal.read(0))
     assert (found.units, found.trials, found.cost) == (9, 1, 3)
-    assert 0 <= found.seconds < 60
+    assert 0 <= found.seconds < 86_400  # a duration, and no date
 
 
 @pytest.mark.parametrize(

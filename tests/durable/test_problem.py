@@ -310,7 +310,8 @@ def test_a_method_of_ones_own_is_named_and_must_be_given_again() -> None:
     assert data["method"]["name"] == "durable.test_problem.OwnSampler"
     assert " at 0x" not in data["method"]["shown"]
     message = (
-        r"^This study's method has custom parts \(durable.test_problem.OwnSampler\): open it in "
+        r"^This study's method has custom parts "
+        r"\(durable.test_problem.OwnSampler\): open it in "
     )
     with pytest.raises(MethodError, match=message + r"Python with `open_study\(where, method="):
         problem_from_data(data)

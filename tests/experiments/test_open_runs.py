@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband import DataError, Hartmann, open_study
 from priorband.cli import main

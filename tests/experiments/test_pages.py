@@ -5,7 +5,7 @@ import io
 import re
 from pathlib import Path
 
-from experiments.reading import ODD, Page, check_needs_nothing
+from experiments.html_pages import ODD, Page, check_needs_nothing
 from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared import paper_folder
+from real_data import paper_folder
 
 from priorband.benchmarks.catalogue import catalogue, entry
 from priorband.benchmarks.hartmann import Hartmann

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
-from experiments.reading import Page, check_needs_nothing
+from experiments.html_pages import Page, check_needs_nothing
 from priorband.benchmarks.catalogue import entry
 from priorband.errors import DataError, FormatError
 from priorband.experiments.cases import CaseGrid

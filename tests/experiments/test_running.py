@@ -1,9 +1,7 @@
 """Grids that are cut off, and go on."""
 
 import io
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -12,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import wait_until
 
 from priorband import DataError, FormatError, HaltedError, StorageError
 from priorband.experiments import running
@@ -26,11 +25,11 @@ GRID = CaseGrid(
 SCRIPT = """
 import sys
 from pathlib import Path
-from priorband.experiments.cases import Grid
+from priorband.experiments.cases import CaseGrid
 from priorband.experiments.running import Places, run_cases
 if __name__ == "__main__":
-    grid = Grid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
-                range(4), 1, 3.0)
+    grid = CaseGrid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
+                    range(4), 1, 3.0)
     run_cases(grid.cases(), Places(Path(sys.argv[1])), 2)
 """
 
@@ -83,12 +82,18 @@ def test_a_run_killed_again_and_again_gives_the_same_bytes(tmp_path: Path, whole
     script.write_text(SCRIPT)
     results = tmp_path / "results"
     command = [sys.executable, str(script), str(results)]
-    rng = np.random.default_rng(1)
-    for _ in range(4):
-        process = subprocess.Popen(command)
-        time.sleep(float(rng.uniform(0.3, 0.9)))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+
+    def runs_done() -> int:
+        lines = results / LINES
+        return lines.read_bytes().count(b"\n") if lines.is_file() else 0
+
+    for wanted in (0, 1, 4, 8):
+        with subprocess.Popen(command) as process:
+            try:
+                while runs_done() < wanted and process.poll() is None:
+                    time.sleep(0.01)
+            finally:
+                process.kill()
     subprocess.run(command, check=True)
     assert (results / SEALED).read_bytes() == whole
 
@@ -210,17 +215,16 @@ def test_missing_data_is_refused_before_anything_runs(tmp_path: Path) -> None:
         run_cases([case], Places(tmp_path), 1)
 
 
-def test_the_members_of_a_crew_end_with_whoever_called_them(tmp_path: Path) -> None:
+def test_the_processes_of_a_grid_end_with_their_parent(tmp_path: Path) -> None:
     script = tmp_path / "grid.py"
     script.write_text(SCRIPT.replace("range(4), 1, 3.0", "range(400), 1, 30.0"))
-    process = subprocess.Popen([sys.executable, str(script), str(tmp_path / "results")])
-    members = _wait_for_children(process.pid)
-    process.kill()
-    process.wait()
-    deadline = time.monotonic() + 20
-    while any(_alive(member) for member in members):
-        assert time.monotonic() < deadline, "a member outlived its caller"
-        time.sleep(0.05)
+    command = [sys.executable, str(script), str(tmp_path / "results")]
+    with subprocess.Popen(command) as process:
+        try:
+            members = _wait_for_children(process.pid)
+        finally:
+            process.kill()
+    wait_until(lambda: not any(map(_alive, members)), "all processes to end with their parent")
 
 
 def _wait_for_children(pid: int) -> list[int]:
@@ -228,19 +232,15 @@ def _wait_for_children(pid: int) -> list[int]:
     path = Path(f"/proc/{pid}/task/{pid}/children")
     if not path.exists():
         pytest.skip("this system does not list the children of a process")
-    deadline = time.monotonic() + 20
-    while len(children := path.read_text().split()) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return [int(child) for child in children]
+    wait_until(lambda: len(path.read_text().split()) >= 3, "two worker processes")
+    return [int(child) for child in path.read_text().split()]
 
 
 def _alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
         return False
-    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def test_the_time_left_follows_what_each_method_takes() -> None:

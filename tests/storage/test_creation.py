@@ -3,19 +3,19 @@
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stored_studies import EPOCHS, PROBLEM, SPACE
 
 import priorband as pb
 from priorband.durable.open import _create, journal_at
 from priorband.storage.journal import Meanwhile, Transaction
 from priorband.storage.sqlite_file import create_tables, has_tables
-
-from .studies import EPOCHS, PROBLEM, SPACE
 
 
 def opens(folder: Path) -> None:
@@ -114,4 +114,10 @@ def test_copying_the_log_back_may_fail(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         journal: Any = study.journal
         for _ in range(1_000):
-            journal._copy_log_back(Full())
+            journal._copy_back(Full())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_a_folder_may_have_a_name_that_is_no_unicode(tmp_path: Path) -> None:
+    with pb.open_study(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"), SPACE, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)

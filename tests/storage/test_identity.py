@@ -5,12 +5,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from waiting import LONGEST, wait_until
 
 from priorband.storage.identity import Owner, die_with_parent, fate, me, worker_name
 from priorband.values import replaced
@@ -55,7 +55,7 @@ def elsewhere(change: Callable[[str, str], str]) -> str:
 def script(body: str, *before: str) -> subprocess.CompletedProcess[str]:
     """A Python process that knows the module, after other words of its command line."""
     command = [*before, sys.executable, "-c", IMPORT + body]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
 
 
 def test_this_process_is_alive_and_the_same_at_each_look() -> None:
@@ -243,10 +243,7 @@ def test_a_child_dies_with_its_killed_parent() -> None:
         owner = owner_of(int(pid))
         assert fate(owner) == "alive"
         process.kill()  # the child's input stays open: only the signal ends it
-        deadline = time.monotonic() + 30
-        while fate(owner) != "dead" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert fate(owner) == "dead"
+        wait_until(lambda: fate(owner) == "dead", "the child to die")
 
 
 @linux

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pytest
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.storage.journal import Beat, Row
@@ -63,11 +65,14 @@ def test_a_record_comes_back_as_it_was(journal: Journal, at: float, trial: int |
 
 def test_processes_that_write_at_once_take_turns(journal: Journal, where: str) -> None:
     times, workers = 25, ("a", "b", "c", "d")
-    running = [
-        subprocess.Popen([sys.executable, "-c", APPEND, where, worker, str(times)])
-        for worker in workers
-    ]
-    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(
+                subprocess.Popen([sys.executable, "-c", APPEND, where, worker, str(times)])
+            )
+            for worker in workers
+        ]
+        assert [process.wait(LONGEST) for process in processes] == [0, 0, 0, 0]
     found = journal.read(0)
     assert [one.seq for one in found] == [*range(1, 4 * times + 1)]
     for worker in workers:
@@ -90,9 +95,9 @@ def test_a_writer_waits_for_another_and_then_knows_what_it_wrote(opened: Open) -
     thread = threading.Thread(target=write_too)
     with one.transaction(0) as transaction:
         thread.start()
-        assert waiting.wait(10) and not seen
+        assert waiting.wait(LONGEST) and not seen
         transaction.append(row(1))
-    thread.join(30)
+    thread.join(LONGEST)
     assert seen == [[row(1)]]
     assert one.read(0) == [row(1), row(2)]
 
@@ -170,9 +175,9 @@ def test_a_beat_renews_what_is_held_and_says_what_is(journal: Journal) -> None:
     with journal.transaction(0) as transaction:
         transaction.drop(2)
     beats = [Beat(1, 1, 7, 0.5), Beat(2, 1), Beat(3, 2), Beat(4, 1), Beat(9, 1)]
-    assert journal.beat("me", beats, 60) == {1}
+    assert journal.beat("me", beats, 10 * LONGEST) == {1}
     after = {one.trial: one for one in journal.leases()}
-    assert after[1].until > before[1].until + 40
+    assert after[1].until > before[1].until + LONGEST
     assert (after[1].step, after[1].loss) == (7, 0.5)
     assert (after[3], after[4]) == (before[3], before[4])
 
@@ -187,8 +192,8 @@ def test_a_lease_that_ran_out_is_suspected_until_it_is_renewed(
         transaction.suspect(1)
         first = transaction.now
     assert [one.suspected for one in journal.leases()] == [first, None, None]
-    opened().beat("you", [Beat(3, 1)], 60)
+    opened().beat("you", [Beat(3, 1)], LONGEST)
     found = [one.suspected for one in journal.leases()]
     assert found[0] == first and found[1] is not None and found[2] is None
-    assert journal.beat("me", [Beat(1, 1), Beat(2, 1)], 60) == {1, 2}
+    assert journal.beat("me", [Beat(1, 1), Beat(2, 1)], LONGEST) == {1, 2}
     assert [one.suspected for one in journal.leases()] == [None] * 3

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from servers import fresh_url
+from stored_studies import EPOCHS, SPACE, Shapes, events, tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage import identity
 from priorband.storage.checkpoints import Checkpoints
-from storage.studies import EPOCHS, SPACE, Shapes, events, tell_some
 
 PACKAGE = Path(pb.__file__).parent
 

@@ -7,16 +7,7 @@ from random import Random
 
 import pytest
 from servers import Server, fresh_url
-
-import priorband as pb
-from priorband.durable.messages import Assignment
-from priorband.events import Asked, Event, Told
-from priorband.repair.check import check
-from priorband.repair.salvage import Salvage, salvage
-from priorband.storage.journal import Row
-from priorband.storage.json_text import from_json
-from priorband.trial import IMPORTED
-from storage.studies import (
+from stored_studies import (
     EPOCHS,
     PROBLEM,
     SPACE,
@@ -29,10 +20,14 @@ from storage.studies import (
     write_rows,
 )
 
-
-@pytest.fixture(scope="module")
-def genuine(shapes: Shapes) -> list[Row]:
-    return rows(shapes.closed)
+import priorband as pb
+from priorband.durable.messages import Assignment
+from priorband.events import Asked, Event, Told
+from priorband.repair.check import check
+from priorband.repair.salvage import Salvage, salvage
+from priorband.storage.journal import Row
+from priorband.storage.json_text import from_json
+from priorband.trial import IMPORTED
 
 
 class Saved:

@@ -1,6 +1,6 @@
 """Mutated studies: whatever is done to one, readers refuse it in words, at once, and harm nothing.
 
-`PRIORBAND_FUZZ=10000 scripts/test tests/storage/test_fuzz.py` tries ten thousand mutations.
+`PRIORBAND_FUZZ=10000 scripts/test tests/repair/test_fuzz.py` tries ten thousand mutations.
 """
 
 import os
@@ -10,12 +10,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from stored_studies import Shapes, end, events, resealed, rows, write_rows
 
 import priorband as pb
 from priorband.events import Event
 from priorband.repair.check import check
-from storage.mutations import mutated_bytes, mutated_rows
-from storage.studies import Shapes, end, events, resealed, rows, write_rows
+from repair.mutations import mutated_bytes, mutated_rows
 
 TIMES = int(os.environ.get("PRIORBAND_FUZZ", "400"))
 PARTS = 8  # which run side by side

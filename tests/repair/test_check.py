@@ -9,26 +9,20 @@ from typing import Any
 
 import pytest
 from servers import Server, fresh_url
-
-import priorband as pb
-from priorband.repair.check import check
-from priorband.storage.journal import Row
-from storage.studies import (
+from stored_studies import (
     EPOCHS,
     SPACE,
     Shapes,
     end,
     events,
     resealed,
-    rows,
     tell_some,
     write_rows,
 )
 
-
-@pytest.fixture(scope="module")
-def genuine(shapes: Shapes) -> list[Row]:
-    return rows(shapes.closed)
+import priorband as pb
+from priorband.repair.check import check
+from priorband.storage.journal import Row
 
 
 def said(where: str | Path) -> list[str]:

@@ -6,20 +6,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from stored_studies import PAGE, Shapes, alter_file, end, events, resealed, write_rows
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.repair.sqlite_pages import rows_in_pages
 from priorband.storage.journal import Row
-from storage.studies import PAGE, Shapes, alter_file, end, events, resealed, rows, write_rows
 
 NOTHING = Path("/nonexistent")
-
-
-@pytest.fixture(scope="module")
-def genuine(shapes: Shapes) -> list[Row]:
-    return rows(shapes.closed)
 
 
 def test_every_record_is_found_in_the_file(shapes: Shapes, genuine: list[Row]) -> None:

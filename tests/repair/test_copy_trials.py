@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from stored_studies import Shapes, end, rows, write_rows
 
 from priorband.repair.salvage import salvage
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.journal import Row
-from storage.studies import Shapes, end, rows, write_rows
 
 
 @pytest.fixture

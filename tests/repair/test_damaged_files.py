@@ -9,13 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-
-import priorband as pb
-from priorband.events import Event
-from priorband.repair.check import check
-from priorband.repair.salvage import Salvage, salvage
-from priorband.storage.high_water import HighWater
-from storage.studies import (
+from stored_studies import (
     EPOCHS,
     PAGE,
     PROBLEM,
@@ -26,6 +20,12 @@ from storage.studies import (
     numbers,
     tell_some,
 )
+
+import priorband as pb
+from priorband.events import Event
+from priorband.repair.check import check
+from priorband.repair.salvage import Salvage, salvage
+from priorband.storage.high_water import HighWater
 
 KEPT = ("study.db", "study.db-wal", "study.head")
 FILES = [

@@ -1,14 +1,20 @@
-"""Workers whose storage does not answer, whose disk is full, or whose trial another has ended."""
+"""Workers that are stopped, whose storage does not answer, or whose disk is full."""
 
 import errno
 import json
+import os
+import subprocess
+import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from objectives import EPOCHS, SPACE, value
+from objectives import EPOCHS, GATE, SPACE, counted, value
+from servers import Server, fresh_url
+from waiting import wait_until
 
 import priorband as pb
 from priorband.durable.expiry import DOUBT
@@ -162,3 +168,82 @@ def test_a_record_that_nobody_could_read_is_not_written(study: pb.DurableStudy) 
 
 def test_a_living_worker_beats_between_two_looks_at_its_lease() -> None:
     assert 1.2 / BEATS < DOUBT
+
+
+def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
+    tmp_path: Path, new_postgres: Callable[[], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRIORBAND_SPOOL", str(tmp_path / "spool"))
+    server = new_postgres()
+    where = fresh_url(server)
+    said: list[str] = []
+
+    def unlucky(trial: pb.Attempt) -> float:
+        server.kill()
+        return 0.25
+
+    with pb.open_study(where, SPACE, EPOCHS, folder=tmp_path) as study:
+        study.limit(pb.Budget(trials=1))
+        options = WorkerOptions(fresh_process=False, patience=0.5)
+        ending = Worker(study, unlucky, options, said.append).run()
+        assert ending.status == "storage"
+        assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
+        assert len(Spool(study.ledger.study).waiting()) == 1
+    server.restart()
+    with pb.open_study(where, folder=tmp_path) as study:
+        Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
+        assert study.best is not None and study.best.loss == 0.25
+        assert Spool(study.ledger.study).waiting() == {}
+        assert any("Handed in" in text for text in said)
+
+
+def returns_nan(trial: pb.Attempt) -> float:
+    return float("nan")
+
+
+def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "import objectives as o, priorband as pb\n"
+        "if __name__ == '__main__':\n"
+        "    pb.tune(o.waits, o.SPACE, o.EPOCHS, budget=pb.Budget(trials=1), study=sys.argv[1])\n"
+    )
+    (tmp_path / "go.py").write_text(script)
+    here = str(Path(__file__).parent)
+    where = tmp_path / "study"
+    command = [sys.executable, str(tmp_path / "go.py"), str(where), here]
+    with subprocess.Popen(command, env=os.environ | {GATE: str(tmp_path)}) as worker:
+        try:
+            wait_until(lambda: list(where.glob("trials/0/1.step-*")), "a step that is saved")
+        finally:
+            worker.kill()
+    with pb.open_study(where) as study:
+        claim = study.turn(None, "next")
+        assert isinstance(claim, Assignment) and (claim.trial.id, claim.attempt) == (0, 2)
+        ran: list[float] = []
+
+        def noted(trial: pb.Attempt) -> float:
+            assert trial.resume_from is not None
+            assert int((trial.resume_from / "epoch").read_text()) == trial.start
+            ran.extend(trial.steps())
+            return 0.5
+
+        working = Worker(study, noted, WorkerOptions(fresh_process=False))
+        report = working._evaluate(claim)
+        assert report.loss == 0.5 and ran == list(range(2, 10))
+
+
+def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=9))
+        worker = Worker(study, returns_nan, WorkerOptions(fresh_process=False))
+        turn = study.turn
+
+        def turned(report: Any, request: str) -> Any:
+            if request and not worker.stop_signals.reason:
+                worker.stop_signals.request_stop("SIGTERM")
+            return turn(report, request)
+
+        vars(study)["turn"] = turned
+        assert worker.run().status == "stopped"
+        assert list(study.ledger.waiting) == [0] and study.journal.leases() == []

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from stored_studies import PAGE, Shapes, alter_file, events
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
-from storage.studies import PAGE, Shapes, alter_file, events
 
 WAYS = 300  # that each page of the tree leads to the next
 

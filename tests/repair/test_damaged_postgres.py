@@ -6,11 +6,11 @@ from pathlib import Path
 import psycopg
 import pytest
 from servers import Server, fresh_url
+from stored_studies import EPOCHS, SPACE, alter_file, events, fill, numbers, tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
-from storage.studies import EPOCHS, SPACE, alter_file, events, fill, numbers, tell_some
 
 BLOCK = 8192
 

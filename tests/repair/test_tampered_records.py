@@ -7,21 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stored_studies import PROBLEM, altered, end, events, resealed, write_rows
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import Row
 from priorband.storage.json_text import LONGEST
-from storage.studies import PROBLEM, Shapes, altered, end, events, resealed, rows, write_rows
 
 Change = Callable[[list[Row]], object]
 CONFIG = {"x": 0.5, "n": 4, "kind": "a"}
-
-
-@pytest.fixture(scope="module")
-def genuine(shapes: Shapes) -> list[Row]:
-    return rows(shapes.closed)
 
 
 def index(found: list[Row], kind: str, nth: int = 0, **about: Any) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from stored_studies import PAGE
+
 from priorband.storage.journal import Row
-from storage.studies import PAGE
 
 KINDS = (
     *("created", "budget", "queued", "asked", "adopted", "returned", "told", "failed", "remark"),

@@ -26,11 +26,11 @@ GRID = CaseGrid(
 SCRIPT = """
 import sys
 from pathlib import Path
-from priorband.experiments.cases import Grid
+from priorband.experiments.cases import CaseGrid
 from priorband.experiments.running import Places, run_cases
 if __name__ == "__main__":
-    grid = Grid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
-                range(4), 1, 3.0)
+    grid = CaseGrid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
+                    range(4), 1, 3.0)
     run_cases(grid.cases(), Places(Path(sys.argv[1])), 2)
 """
 

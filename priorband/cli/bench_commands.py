@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry
+from priorband.benchmarks.catalogue import CatalogueEntry, catalogue_entries, catalogue_entry
 from priorband.benchmarks.folder import data_folder, paper_folder
 from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.priors import QUALITIES
@@ -32,8 +32,8 @@ def placed(args: argparse.Namespace) -> Places:
 def list_benchmarks(args: argparse.Namespace) -> int:
     """Show the benchmarks."""
     folder = placed(args).data
-    every = catalogue().values()
-    shown = [one for one in every if args.all or one.published or one.family != "LCBench"]
+    every = catalogue_entries().values()
+    shown = [one for one in every if args.all or one.paper_name or one.family != "LCBench"]
     width = max(len(one.name) for one in shown)
     for one in shown:
         missing = one.missing(folder)
@@ -110,9 +110,9 @@ def _grids(args: argparse.Namespace, where: Places) -> list[CaseGrid]:
 
 def _note_missing(known: Sequence[CatalogueEntry]) -> None:
     """Say which of the paper's benchmarks are not run, and which by a stand-in."""
-    whole = {one.published for one in catalogue().values() if one.published}
-    missing = sorted(whole - {one.published for one in known})
-    stand_ins = [one.title for one in known if one.stands_in]
+    whole = {one.paper_name for one in catalogue_entries().values() if one.paper_name}
+    missing = sorted(whole - {one.paper_name for one in known})
+    stand_ins = [one.title for one in known if one.is_stand_in]
     said = [f"Not here: {', '.join(missing)}."] * bool(missing)
     said += [f"By models that stand in: {', '.join(stand_ins)}."] * bool(stand_ins)
     said += ["So the Hartmann functions are run."] * (not known)
@@ -125,7 +125,7 @@ def _check(args: argparse.Namespace) -> None:
     for name in args.methods or ():
         optimizer(name)
     for name in args.benchmarks or ():
-        entry(name)
+        catalogue_entry(name)
     for name in args.priors or ():
         if name not in QUALITIES:
             raise SpaceError(f"Unknown prior {name!r}. {suggestion(name, QUALITIES)}")
@@ -137,9 +137,9 @@ def _check(args: argparse.Namespace) -> None:
 def here(where: Places) -> Sequence[CatalogueEntry]:
     """The paper's benchmarks that can be run, the real ones before their stand-ins."""
     found: dict[str, CatalogueEntry] = {}
-    for one in catalogue().values():
-        if one.published and not one.missing(where.data):
-            found.setdefault(one.published, one)
+    for one in catalogue_entries().values():
+        if one.paper_name and not one.missing(where.data):
+            found.setdefault(one.paper_name, one)
     return list(found.values())
 
 

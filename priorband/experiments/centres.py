@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from priorband.benchmarks.catalogue import CatalogueEntry
-from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
+from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unperturbed_centres
 from priorband.errors import DataError, FormatError
 from priorband.experiments.store import put
 
@@ -24,7 +24,7 @@ def paper_centres(entries: Iterable[CatalogueEntry], data: Path | None, results:
     for entry in entries:
         place = f"paper/{entry.name}"
         if place not in known:
-            made = unmoved_centres(entry.make(data))
+            made = unperturbed_centres(entry.make(data))
             known[place] = {quality: dict(centre) for quality, centre in made.items()}
             text = {"seed": GENERATION_SEED, "centres": known}
             put(path, json.dumps(text, indent=1) + "\n")
@@ -54,14 +54,14 @@ def published_centres(rules: str, entries: Iterable[CatalogueEntry], paper: Path
         )
     try:
         told = json.loads((paper / PUBLISHED).read_text(encoding="utf-8"))["benchmarks"]
-        strange = [entry.name for entry in wanted if entry.published not in told]
+        strange = [entry.name for entry in wanted if entry.paper_name not in told]
         found: Found = {
             f"{rules}/{entry.name}": {
-                quality: told[entry.published]["priors"][quality.replace("-", "_")]["config"]
+                quality: told[entry.paper_name]["priors"][quality.replace("-", "_")]["config"]
                 for quality in QUALITIES
             }
             for entry in wanted
-            if entry.published in told
+            if entry.paper_name in told
         }
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(f"{paper / PUBLISHED} does not hold what it should: {error!r}.") from None

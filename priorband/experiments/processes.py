@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import final
 
 from priorband.benchmarks.base import Benchmark
-from priorband.benchmarks.catalogue import entry
+from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.errors import HaltedError
 from priorband.experiments.cases import Case
 from priorband.experiments.record import Record, run
@@ -133,7 +133,7 @@ def _answer(
     start = time.process_time()
     try:
         if case.benchmark not in benchmarks:
-            benchmarks[case.benchmark] = entry(case.benchmark).make(data)
+            benchmarks[case.benchmark] = catalogue_entry(case.benchmark).make(data)
         record = run(case, benchmarks[case.benchmark], centres)
     except Exception as error:
         return _Wrong(case, f"{type(error).__name__}: {error}")

@@ -14,7 +14,7 @@ from typing import Any, final
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.benchmarks.priors import perturbed, perturbed_as_shipped
+from priorband.benchmarks.priors import perturbed, perturbed_as_published
 from priorband.benchmarks.published import published_prior
 from priorband.conditions import Drawn, Trained
 from priorband.errors import DataError
@@ -79,7 +79,7 @@ def centre_of(case: Case, space: Space, centres: Centres) -> dict[str, Any]:
         ) from None
     if case.prior != "near-optimum":
         return centre
-    move = perturbed_as_shipped if case.rules == "published" else perturbed
+    move = perturbed_as_published if case.rules == "published" else perturbed
     return dict(move(space, space.check(centre), case.seed))
 
 

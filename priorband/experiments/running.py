@@ -6,7 +6,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol, final
 
-from priorband.benchmarks.catalogue import entry, require
+from priorband.benchmarks.catalogue import catalogue_entry, require_benchmark
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.experiments.centres import PUBLISHED, paper_centres, published_centres
 from priorband.experiments.processes import worked
@@ -54,7 +54,7 @@ def run_cases(
     store = Store(places.results)
     with store.writing():
         for name in _names(wanted):
-            require(name, places.data)
+            require_benchmark(name, places.data)
         store.about(made_of(wanted, places))
         centres = all_centres(wanted, places)
         todo = [case for case in wanted if not store.has(case)]
@@ -79,8 +79,8 @@ def made_of(cases: Sequence[Case], places: Places) -> dict[str, str]:
     """What decides the results of cases besides their names: code, data, the authors' priors."""
     found = {"code": CODE}
     for name in _names(cases):
-        if not entry(name).missing(places.data):
-            found[f"data of {name}"] = entry(name).digest(places.data)
+        if not catalogue_entry(name).missing(places.data):
+            found[f"data of {name}"] = catalogue_entry(name).digest(places.data)
     told = places.paper / PUBLISHED if places.paper is not None else None
     if told is not None and told.is_file() and any(case.rules != "paper" for case in cases):
         found["authors' priors"] = blake2b(told.read_bytes(), digest_size=8).hexdigest()
@@ -90,10 +90,10 @@ def made_of(cases: Sequence[Case], places: Places) -> dict[str, str]:
 def all_centres(cases: Sequence[Case], places: Places) -> Centres:
     """The centres of all priors that cases name."""
     informed = [case for case in cases if case.prior != NO_PRIOR]
-    by_text = [entry(name) for name in _names(c for c in informed if c.rules == "paper")]
+    by_text = [catalogue_entry(name) for name in _names(c for c in informed if c.rules == "paper")]
     found = dict(paper_centres(by_text, places.data, places.results))
     for rules in ("authors", "published"):
-        told = [entry(name) for name in _names(c for c in informed if c.rules == rules)]
+        told = [catalogue_entry(name) for name in _names(c for c in informed if c.rules == rules)]
         if told:
             found |= published_centres(rules, told, places.paper)
     return found

@@ -194,10 +194,10 @@ def test_what_cannot_be_fitted_or_asked_is_told_why(tmp_path: Path) -> None:
     for options, message in (({"seed": 0.5}, "`seed` must be"), ({"trees": 0}, "`trees` must be")):
         with pytest.raises(SpaceError, match=message):
             made(tmp_path, text, **options)
-    with pytest.raises(DataError, match=r"All runs of runs.csv failed: there is nothing to fit"):
+    with pytest.raises(DataError, match=r"All runs in runs.csv failed, so there is nothing to fit"):
         made(tmp_path, "x,epoch,loss\n1,1,\n2,9,nan\n")
     bench = made(tmp_path, text, trees=2)
-    with pytest.raises(SpaceError, match="`epoch` is on record from 1 to 9, got 10"):
+    with pytest.raises(SpaceError, match="`epoch` must be between 1 and 9, got 10"):
         bench.evaluate(some(bench)[0], 10)
     with pytest.raises(ConfigError, match="lacks"):
         bench.evaluate({"lr": 0.01}, 9)

@@ -163,7 +163,7 @@ def test_the_optimum_is_a_minimum() -> None:
 
 
 def test_other_dimensions_and_unknown_correlations_are_refused() -> None:
-    with pytest.raises(SpaceError, match="3 or 6 dimensions, got 4"):
+    with pytest.raises(SpaceError, match="`dimensions` must be 3 or 6, got 4"):
         Hartmann(4)
     with pytest.raises(SpaceError, match="Unknown correlation 'godo'. Did you mean 'good'?"):
         Hartmann(3, "godo")

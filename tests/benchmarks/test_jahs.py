@@ -105,7 +105,7 @@ def test_many_are_asked_one_after_the_other(package: ModuleType, folder: Path) -
 
 
 def test_parts_of_an_epoch_are_refused(package: ModuleType, folder: Path) -> None:
-    with pytest.raises(SpaceError, match=r"whole epochs, got 22\.2"):
+    with pytest.raises(SpaceError, match=r"whole number of epochs, got 22\.2"):
         JAHS("cifar10", folder).evaluate(CONFIG, 22.2)
 
 
@@ -146,7 +146,7 @@ def test_a_missing_package_says_how_to_get_it_and_what_it_will_do(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jahs_bench", None)
-    with pytest.raises(ExtraError, match="pip install jahs-bench.*pickles.*only what you trust"):
+    with pytest.raises(ExtraError, match="pip install jahs-bench.*pickles.*only files you trust"):
         JAHS("cifar10", folder).evaluate(CONFIG, 200)
 
 
@@ -166,10 +166,10 @@ def test_the_folder_is_the_one_given_or_the_environments(
 ) -> None:
     monkeypatch.setenv(JAHS_FOLDER, str(tmp_path))
     assert jahs_folder() == tmp_path
-    with pytest.raises(DataError, match="--jahs names '.*gone', which is no folder"):
+    with pytest.raises(DataError, match="--jahs is '.*gone', which is not a folder"):
         jahs_folder(tmp_path / "gone")
     monkeypatch.setenv(JAHS_FOLDER, str(tmp_path / "gone"))
-    with pytest.raises(DataError, match="PRIORBAND_JAHS names '.*gone', which is no folder"):
+    with pytest.raises(DataError, match="PRIORBAND_JAHS is '.*gone', which is not a folder"):
         jahs_folder()
     assert jahs_folder(tmp_path) == tmp_path
 
@@ -180,7 +180,7 @@ def test_a_missing_file_is_named_before_anything_is_loaded(
 ) -> None:
     path = folder / "assembled_surrogates" / "cifar10" / "valid-acc" / name
     path.unlink()
-    with pytest.raises(DataError, match=f"needs the file {path}, which is not there.*pickles"):
+    with pytest.raises(DataError, match=f"needs the file {path}, which does not exist.*pickles"):
         JAHS("cifar10", folder)
     assert Double.made == []
 
@@ -195,7 +195,7 @@ def test_an_answer_without_the_accuracy_is_refused(
     package: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Double, "metric", "test-acc")
-    with pytest.raises(DataError, match="does not tell 'valid-acc' after 200 epochs"):
+    with pytest.raises(DataError, match="does not return 'valid-acc' after 200 epochs"):
         JAHS("cifar10", folder).evaluate(CONFIG, 200)
 
 

@@ -25,7 +25,7 @@ from priorband import (
 )
 from priorband.benchmarks.priors import (
     perturbed,
-    perturbed_as_shipped,
+    perturbed_as_published,
     prior_centre,
     searched_centres,
 )
@@ -205,7 +205,7 @@ def test_a_benchmarks_prior_that_cannot_be_is_refused(
 def test_a_hartmann_function_of_other_dimensions_is_refused(dimensions: Any) -> None:
     with pytest.raises(SpaceError) as caught:
         lib.Hartmann(dimensions)
-    assert f"3 or 6 dimensions, got {dimensions!r}." in str(caught.value)
+    assert f"`dimensions` must be 3 or 6, got {dimensions!r}." in str(caught.value)
 
 
 @pytest.mark.parametrize(("dimensions", "loss"), [(3, -3.2898530323707105), (6, -1.98069391564061)])
@@ -217,7 +217,7 @@ def test_tv12_the_shipped_perturbation_of_hartmann_is_uniform(dimensions: int, l
 
 def test_tv17_the_shipped_perturbation_shifts_all_numbers_alike_and_keeps_categories() -> None:
     space = Space({"x": Float(0, 1), "c": Categorical(["a", "b"]), "y": Float(0, 2)})
-    moved = perturbed_as_shipped(space, {"x": 0.5, "c": "b", "y": 1.0}, 133077)
+    moved = perturbed_as_published(space, {"x": 0.5, "c": "b", "y": 1.0}, 133077)
     assert moved["c"] == "b"
     assert moved["x"] == pytest.approx(0.5 + 0.0214764472, abs=1e-10)
     assert moved["y"] == pytest.approx(1.0 + 2 * 0.0214764472, abs=1e-9)

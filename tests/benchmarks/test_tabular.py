@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from priorband import Config, ConfigError, SpaceError, Study, simulate
 from priorband.benchmarks import tabular
 from priorband.benchmarks.base import Array, Benchmark
-from priorband.benchmarks.tabular import Tabular, nearest
+from priorband.benchmarks.tabular import Tabular, nearest_points
 from priorband.errors import DataError
 
 Write = Callable[[str], Path]
@@ -68,16 +68,16 @@ def test_the_nearest_point_is_that_of_a_plain_search_in_parts_of_any_size(
 
     there, here = made(points), made(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tabular, "MOST_DISTANCES", most)
-        found = nearest(here, there, sizes)
+        patch.setattr(tabular, "MAX_DISTANCES", most)
+        found = nearest_points(here, there, sizes)
     assert found.tolist() == [slow_nearest(row, there, sizes) for row in here]
 
 
 def test_another_choice_is_as_far_away_as_the_other_end_of_a_range() -> None:
     points = np.array([[0.0, 1.0], [0.99, 2.0]])
-    assert nearest(np.array([[0.0, 2.0]]), points, (None, 3)).tolist() == [1]
+    assert nearest_points(np.array([[0.0, 2.0]]), points, (None, 3)).tolist() == [1]
     points = np.array([[0.0, 1.0], [1.0, 2.0]])
-    assert nearest(np.array([[0.0, 2.0]]), points, (None, 3)).tolist() == [0]
+    assert nearest_points(np.array([[0.0, 2.0]]), points, (None, 3)).tolist() == [0]
 
 
 def test_a_configuration_has_the_loss_of_the_nearest_one(write: Write) -> None:
@@ -123,7 +123,7 @@ def test_a_rung_that_misses_a_fidelity_by_rounding_finds_it(write: Write) -> Non
 
 @pytest.mark.parametrize("fidelity", [0, 0.99, 9.01, math.nan])
 def test_fidelities_beyond_the_table_are_refused(write: Write, fidelity: float) -> None:
-    with pytest.raises(SpaceError, match="`epoch` is on record from 1 to 9, got"):
+    with pytest.raises(SpaceError, match="`epoch` must be between 1 and 9, got"):
         Tabular(write(RUNS)).evaluate({"lr": 0.1, "act": "relu"}, fidelity)
 
 
@@ -143,7 +143,7 @@ def test_many_are_evaluated_as_each_is(write: Write) -> None:
 
 def test_runs_on_either_side_of_a_gap_are_refused(write: Write) -> None:
     path = write("x,epoch,loss\n1,1,5\n2,1,4\n3,9,3\n4,9,2\n")
-    with pytest.raises(DataError, match="`epoch` 1 to 9: .* Use Fitted"):
+    with pytest.raises(DataError, match="`epoch` 1 or below and 9 or above, .* Use Fitted"):
         Tabular(path)
     Tabular(write("x,epoch,loss\n1,1,5\n1,2,5\n2,2,4\n3,3,3\n3,4,2\n"))  # nothing lies between
 
@@ -186,4 +186,4 @@ def test_a_study_runs_on_it_and_learns_of_failures(write: Write) -> None:
 def test_any_two_choices_are_equally_far_apart() -> None:
     """The third choice at a distance of 1 is nearer than the second at one of 1 and 0.5."""
     points = np.array([[0.0, 2.0], [0.5, 1.0]])
-    assert nearest(np.array([[0.0, 0.0]]), points, (None, 3)).tolist() == [0]
+    assert nearest_points(np.array([[0.0, 0.0]]), points, (None, 3)).tolist() == [0]

@@ -81,19 +81,19 @@ def test_fidelities_beyond_a_curve_and_unknown_tasks_are_refused() -> None:
         TaskSet("imdb")
     bench = TaskSet(GRU, data_folder())
     for point in (0, 52, math.nan):
-        with pytest.raises(SpaceError, match="`points` is on record from 1 to 51, got"):
+        with pytest.raises(SpaceError, match="`points` must be between 1 and 51, got"):
             bench.evaluate(bench.optimum[0], point)
 
 
 def test_a_table_that_is_missing_or_is_another_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"TaskSet needs the file .* of a data folder"):
+    with pytest.raises(DataError, match=r"TaskSet needs the file .* from a data folder"):
         TaskSet(GRU)
-    with pytest.raises(DataError, match=r"needs the file .*GRU128_bs128.npz, which is not there"):
+    with pytest.raises(DataError, match=r"needs the file .*GRU128_bs128.npz, which does not exist"):
         TaskSet(GRU, tmp_path)
     path = tmp_path / FILE.format(GRU)
     path.parent.mkdir()
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="is no table of TaskSet"):
+    with pytest.raises(DataError, match="is not a table of TaskSet"):
         TaskSet(GRU, tmp_path)
     np.savez(path, hp=np.ones((4, 2)), valid=np.ones((4, 51)), hp_names=np.array(["a", "b"]))
     with pytest.raises(DataError, match=r"settings of learning_rate, .* \(4, 51\) for a, b"):

@@ -51,10 +51,10 @@ def test_without_data_a_list_says_what_is_missing_and_how_to_name_it(capsys: Any
     found = listed(capsys)
     assert found[NAME].endswith("MFH3 (good correlation): here")
     assert (
-        "missing: a folder with lcbench/model.onnx: name it with --data or PRIORBAND_DATA"
+        "missing: a folder with lcbench/model.onnx: set it with --data or PRIORBAND_DATA"
         in (found["lcbench-126026"])
     )
-    assert "name it with --jahs or PRIORBAND_JAHS" in found["jahs-cifar10"]
+    assert "set it with --jahs or PRIORBAND_JAHS" in found["jahs-cifar10"]
     assert "PD1-WMT (stand-in): missing" in found["pd1-wmt-standin"]
     assert [line for line in found.values() if line.endswith(": here")] == [
         line for name, line in found.items() if name.startswith("hartmann")
@@ -73,7 +73,7 @@ def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
     found = listed(capsys, "--data", str(data))
     assert found["lcbench-126026"].endswith("LC-126026: here")
     assert "missing: the file " in found["pd1-wmt"] and str(data) in found["pd1-wmt"]
-    assert {one.published for one in here(Places(Path(), data))} >= {"LC-126026", "PD1-WMT"}
+    assert {one.paper_name for one in here(Places(Path(), data))} >= {"LC-126026", "PD1-WMT"}
 
 
 def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         CatalogueEntry, "missing", lambda self, data: self.name if self.name in lacking else ""
     )
-    names = {one.published: one.name for one in here(Places(Path()))}
+    names = {one.paper_name: one.name for one in here(Places(Path()))}
     assert names["PD1-WMT"] == "pd1-wmt-standin" and names["PD1-LM1B"] == "pd1-lm1b"
     assert "JAHS-C10" not in names and len(names) == 11
 
@@ -112,9 +112,9 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
             ["--preset", "ablations", "--rules", "published", "--benchmarks", NAME],
             "the preset ablations has no runs under these rules, only paper.",
         ),
-        ([*SMALL, "--data", "none"], "--data names 'none', which is no folder. Name one that is."),
-        ([*SMALL, "--paper", "none"], "--paper names 'none', which is no folder."),
-        ([*SMALL, "--jahs", "none"], "--jahs names 'none', which is no folder."),
+        ([*SMALL, "--data", "none"], "--data is 'none', which is not a folder. Set it"),
+        ([*SMALL, "--paper", "none"], "--paper is 'none', which is not a folder."),
+        ([*SMALL, "--jahs", "none"], "--jahs is 'none', which is not a folder."),
         (
             ["--benchmarks", "lcbench-126026", "--methods", "random"],
             "The benchmark lcbench-126026 needs a folder with lcbench/model.onnx",

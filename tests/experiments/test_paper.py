@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from shared import paper_folder
 
-from priorband.benchmarks.catalogue import catalogue, entry
+from priorband.benchmarks.catalogue import catalogue_entries, catalogue_entry
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unmoved_centres
+from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unperturbed_centres
 from priorband.errors import DataError, FormatError
 from priorband.experiments import centres
 from priorband.experiments.cases import Case
@@ -33,7 +33,7 @@ from priorband.experiments.running import Places, all_centres
 HEAD = "table,horizon,prior,benchmark,algorithm,mean,std,workers,seeds,bold,note"
 ROW = "some,5x,near_optimum,PD1-WMT,ASHA(+ESP),0.5,0.25,4,10,0,"
 NAME = "hartmann3-good"
-CENTRES = {quality: dict(centre) for quality, centre in unmoved_centres(Hartmann(3)).items()}
+CENTRES = {quality: dict(centre) for quality, centre in unperturbed_centres(Hartmann(3)).items()}
 
 
 # Tables
@@ -69,7 +69,7 @@ def test_each_table_has_the_cells_that_its_head_says() -> None:
 
 
 def test_our_topics_find_every_printed_cell_by_our_names() -> None:
-    known = {one.published for one in catalogue().values() if one.published}
+    known = {one.paper_name for one in catalogue_entries().values() if one.paper_name}
     wanted = {
         Place(benchmark, prior, display_name(method), horizon, topic.workers)
         for topic in TOPICS
@@ -175,20 +175,20 @@ def test_traces_that_are_no_archive_are_named(tmp_path: Path, spoiled: object) -
 
 
 def test_centres_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = paper_centres([entry(NAME)], None, tmp_path / "new")
+    first = paper_centres([catalogue_entry(NAME)], None, tmp_path / "new")
     assert first == {f"paper/{NAME}": CENTRES}
 
     def never(benchmark: object) -> None:
         raise AssertionError("made again")
 
-    monkeypatch.setattr(centres, "unmoved_centres", never)
-    assert paper_centres([entry(NAME)], None, tmp_path / "new") == first
+    monkeypatch.setattr(centres, "unperturbed_centres", never)
+    assert paper_centres([catalogue_entry(NAME)], None, tmp_path / "new") == first
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["priors.json"]
 
 
 def test_centres_of_more_benchmarks_are_added_to_the_file(tmp_path: Path) -> None:
-    paper_centres([entry(NAME)], None, tmp_path)
-    both = paper_centres([entry("hartmann6-bad")], None, tmp_path)
+    paper_centres([catalogue_entry(NAME)], None, tmp_path)
+    both = paper_centres([catalogue_entry("hartmann6-bad")], None, tmp_path)
     assert set(both) == {f"paper/{NAME}", "paper/hartmann6-bad"}
     assert paper_centres([], None, tmp_path) == both
 
@@ -211,13 +211,13 @@ def test_a_damaged_file_of_centres_or_one_of_another_seed_is_named(
 ) -> None:
     (tmp_path / "priors.json").write_text(content)
     with pytest.raises(FormatError, match=r"priors\.json is damaged: delete it"):
-        paper_centres([entry(NAME)], None, tmp_path)
+        paper_centres([catalogue_entry(NAME)], None, tmp_path)
     assert (tmp_path / "priors.json").read_text() == content
 
 
 @pytest.mark.parametrize("rules", ["authors", "published"])
 def test_the_authors_centres_stand_for_the_real_benchmark_and_its_stand_in(rules: str) -> None:
-    wanted = [one for one in catalogue().values() if one.published]
+    wanted = [one for one in catalogue_entries().values() if one.paper_name]
     found = published_centres(rules, wanted, paper_folder())
     assert set(found) == {f"{rules}/{one.name}" for one in wanted}
     assert {tuple(by_quality) for by_quality in found.values()} == {QUALITIES}
@@ -230,11 +230,11 @@ def test_the_authors_centres_stand_for_the_real_benchmark_and_its_stand_in(rules
 def test_rules_without_the_authors_centres_say_how_to_name_them(tmp_path: Path) -> None:
     for paper in (None, tmp_path):
         with pytest.raises(DataError, match="Name it with --paper or PRIORBAND_PAPER"):
-            published_centres("published", [entry("pd1-wmt")], paper)
+            published_centres("published", [catalogue_entry("pd1-wmt")], paper)
 
 
 def test_a_benchmark_that_the_authors_did_not_run_is_refused_at_once() -> None:
-    wanted = [entry("pd1-wmt"), entry(NAME), entry("hartmann6-bad")]
+    wanted = [catalogue_entry("pd1-wmt"), catalogue_entry(NAME), catalogue_entry("hartmann6-bad")]
     with pytest.raises(DataError, match="have no priors of hartmann3-good, hartmann6-bad: "):
         published_centres("authors", wanted, paper_folder())
 
@@ -243,7 +243,7 @@ def test_a_benchmark_that_the_authors_did_not_run_is_refused_at_once() -> None:
 def test_a_damaged_file_of_the_authors_centres_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "priors.json").write_text(content)
     with pytest.raises(DataError, match=r"priors\.json does not hold what it should"):
-        published_centres("published", [entry("pd1-wmt")], tmp_path)
+        published_centres("published", [catalogue_entry("pd1-wmt")], tmp_path)
 
 
 @pytest.mark.parametrize("rules", ["authors", "published"])

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from priorband import Hartmann, Study
-from priorband.benchmarks.catalogue import catalogue
+from priorband.benchmarks.catalogue import catalogue_entries
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, SpaceError
 from priorband.experiments.cases import NO_PRIOR, CaseGrid, ignores_prior
@@ -65,7 +65,7 @@ def test_a_preset_goes_seed_by_seed_and_runs_nothing_twice(name: str) -> None:
 def test_a_preset_names_methods_benchmarks_and_priors_that_there_are(name: str) -> None:
     for grid in preset(name, FIVE):
         assert set(grid.methods) <= set(methods())
-        assert set(grid.benchmarks) <= set(catalogue())
+        assert set(grid.benchmarks) <= set(catalogue_entries())
         assert set(grid.priors) == set(QUALITIES)
         for method in grid.methods:
             optimizer(method), published_method(method)

@@ -10,8 +10,8 @@ import pytest
 
 from priorband import FormatError, Hartmann
 from priorband.analysis.curves import incumbent_curve, value_at
-from priorband.benchmarks.catalogue import entry
-from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
+from priorband.benchmarks.catalogue import catalogue_entry
+from priorband.benchmarks.priors import QUALITIES, prior_centre, unperturbed_centres
 from priorband.benchmarks.published import Unequal
 from priorband.benchmarks.tabular import Tabular
 from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from
@@ -26,13 +26,13 @@ from priorband.space.prior import Independent
 
 NAME = "hartmann3-good"
 CENTRES: Centres = {
-    f"{rules}/{NAME}": {q: dict(c) for q, c in unmoved_centres(Hartmann(3)).items()}
+    f"{rules}/{NAME}": {q: dict(c) for q, c in unperturbed_centres(Hartmann(3)).items()}
     for rules in ("paper", "published")
 }
 
 
 def made(case: Case) -> Record:
-    return run(case, entry(case.benchmark).make(None), CENTRES)
+    return run(case, catalogue_entry(case.benchmark).make(None), CENTRES)
 
 
 CASES = [
@@ -46,7 +46,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
     record = made(case)
-    study = opened(record, entry(case.benchmark).make(None), CENTRES)
+    study = opened(record, catalogue_entry(case.benchmark).make(None), CENTRES)
     assert study.replay().exact
     assert len(study.state.history) == len(record)
     assert study.best is not None
@@ -213,7 +213,9 @@ def test_trials_of_published_parallel_runs_alone_wait(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_promotion_of_a_promotion_has_the_root_of_both(case: Case) -> None:
     record = made(case)
-    trials = opened(record, entry(case.benchmark).make(None), CENTRES).state.history.trials
+    trials = opened(
+        record, catalogue_entry(case.benchmark).make(None), CENTRES
+    ).state.history.trials
     assert record.roots.tolist() == [trial.root for trial in trials]
 
 

@@ -12,7 +12,7 @@ import pytest
 from shared import data_folder, paper_folder
 
 from experiments.reading import Page, check_needs_nothing
-from priorband.benchmarks.catalogue import entry
+from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.errors import DataError, FormatError
 from priorband.experiments.cases import CaseGrid
 from priorband.experiments.report import fidelities
@@ -223,7 +223,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Places:
     )
     kept = {
         name: {
-            **{"data": entry(name).digest(data), "low": 1, "repeats": 4},
+            **{"data": catalogue_entry(name).digest(data), "low": 1, "repeats": 4},
             **{"fidelities": [1, 10, 52], "means": [0.2, mean, 1.0], "deviations": [0.1, 0.1, 0.0]},
         }
         for name, mean in zip(names, (0.5, 0.9), strict=True)
@@ -348,7 +348,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 
 def test_correlations_are_measured_once(tmp_path: Path, measuring: list[str]) -> None:
-    entries = [entry(NAME), entry("lcbench-126026")]
+    entries = [catalogue_entry(NAME), catalogue_entry("lcbench-126026")]
     first, again = (rankings(entries, Places(tmp_path)) for _ in range(2))
     assert measuring == [NAME]
     assert first[NAME].curve.means.tolist() == again[NAME].curve.means.tolist()
@@ -363,4 +363,4 @@ def test_correlations_are_measured_once(tmp_path: Path, measuring: list[str]) ->
 def test_a_damaged_file_of_correlations_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / fidelities.FILE).write_text(content)
     with pytest.raises(FormatError, match=r"correlations\.json is damaged: delete it"):
-        rankings([entry(NAME)], Places(tmp_path))
+        rankings([catalogue_entry(NAME)], Places(tmp_path))

@@ -10,7 +10,7 @@ import pytest
 
 from priorband.analysis.curves import value_at
 from priorband.analysis.summary import Summary, summarised
-from priorband.benchmarks.catalogue import entry
+from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.experiments.paper import Place, Printed
@@ -220,7 +220,7 @@ def test_two_tables_of_ones_own_with_the_same_file_name_do_not_mix() -> None:
 
 def judged(method: str, prior: str, mean: float, printed: Printed | None) -> Measured:
     ours = Summary(mean, 0.1, 0.0, 4)
-    return Measured(entry(TASK), prior, method, 12.0, ours, printed)
+    return Measured(catalogue_entry(TASK), prior, method, 12.0, ours, printed)
 
 
 def test_agreement_counts_what_lies_within_one_and_two_standard_errors() -> None:
@@ -365,7 +365,7 @@ def test_means_without_spread_have_no_distance_but_agree_to_the_printed_digits_o
     ours: float, printed: float, alike: bool
 ) -> None:
     summary, paper = Summary(ours, 0.0, 0.0, 10), Printed(printed, 0.0, 10)
-    cell = Measured(entry("hartmann3-good"), "good", "priorband", 1.0, summary, paper)
+    cell = Measured(catalogue_entry("hartmann3-good"), "good", "priorband", 1.0, summary, paper)
     assert math.isnan(cell.apart) and cell.alike is alike
     assert agreement([cell]) == (0, 0, 0)
     assert agreed([cell]).endswith(
@@ -377,7 +377,7 @@ def test_a_cell_with_failed_runs_says_so_and_is_never_the_best() -> None:
     failed = summarised([0.1, math.inf, math.inf])
     assert (failed.n, failed.failed, failed.missing, failed.whole) == (1, 2, 0, False)
     cells = [
-        Measured(entry("hartmann3-good"), "good", method, 1.0, summary, None)
+        Measured(catalogue_entry("hartmann3-good"), "good", method, 1.0, summary, None)
         for method, summary in (("random", failed), ("priorband", summarised([0.2, 0.2, 0.2])))
     ]
     made_of = performance("t", "", Scope("paper", ("random", "priorband")), cells)

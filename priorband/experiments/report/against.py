@@ -132,7 +132,7 @@ def traces(results: Results, theirs: Traces, methods: Sequence[str]) -> Section 
             qualities = QUALITIES[:1] if ignores_prior(method) else QUALITIES
             for prior in qualities:
                 ours = _seen(results, benchmark, prior, method)
-                known = theirs.get((benchmark.published or "", prior, display_name(method)))
+                known = theirs.get((benchmark.paper_name or "", prior, display_name(method)))
                 if ours is None or known is None:
                     continue
                 paper = [summarised(known[:, k]) for k in range(len(BUDGETS))]
@@ -223,7 +223,7 @@ def _trace_figures(results: Results, theirs: Traces, methods: Sequence[str]) -> 
             lines = []
             for method in methods:
                 ours = _seen(results, benchmark, prior, method)
-                known = theirs.get((benchmark.published or "", prior, display_name(method)))
+                known = theirs.get((benchmark.paper_name or "", prior, display_name(method)))
                 if ours is not None and known is not None:
                     paper = [summarised(known[:, k]) for k in range(len(BUDGETS))]
                     lines += [_line(method, ours), _line(f"{method} (published)", paper)]

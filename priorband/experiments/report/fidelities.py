@@ -104,7 +104,7 @@ def fidelity_section(entries: Sequence[CatalogueEntry], found: Rankings) -> Sect
     for entry in shown:
         curve, place = found[entry.name].curve, found[entry.name].tenth
         sem = curve.deviations[place] / curve.repeats**0.5
-        ours, theirs = found[entry.name].kind, PUBLISHED_CLASS.get(entry.published or "", "")
+        ours, theirs = found[entry.name].kind, PUBLISHED_CLASS.get(entry.paper_name or "", "")
         at, mean = curve.fidelities[place], curve.means[place]
         texts = (
             entry.title,
@@ -116,7 +116,7 @@ def fidelity_section(entries: Sequence[CatalogueEntry], found: Rankings) -> Sect
         )
         rows.append([Cell(text) for text in texts])
         numbers.append([entry.title, f"{at:g}", f"{mean:.6f}", f"{sem:.6f}", *texts[3:]])
-    agree = [PUBLISHED_CLASS.get(e.published or "") for e in shown]
+    agree = [PUBLISHED_CLASS.get(e.paper_name or "") for e in shown]
     same = sum(a == found[e.name].kind for a, e in zip(agree, shown, strict=True))
     of = sum(a is not None for a in agree)
     said = f"Of the {of} benchmarks here that the paper has put into a class, {same} fall into the "

@@ -111,7 +111,7 @@ def _about(results: Results) -> Section:
         "the code behind its figures did where that departed, so only they can be expected to "
         "match its numbers.",
     ]
-    stand_ins = [entry.title for entry in results.benchmarks if entry.stands_in]
+    stand_ins = [entry.title for entry in results.benchmarks if entry.is_stand_in]
     if stand_ins:
         words.append(
             f"{', '.join(stand_ins)}: these are models fitted to evaluations of the paper's "

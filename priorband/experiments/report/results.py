@@ -6,7 +6,7 @@ from typing import final
 
 from priorband.analysis.curves import Curve, incumbent_curve
 from priorband.analysis.groups import Group
-from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry
+from priorband.benchmarks.catalogue import CatalogueEntry, catalogue_entries, catalogue_entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import NO_PRIOR, ignores_prior
 from priorband.experiments.record import Record
@@ -33,10 +33,10 @@ class Results:
     @cached_property
     def benchmarks(self) -> list[CatalogueEntry]:
         """The benchmarks that were run, in the order of the catalogue."""
-        order = list(catalogue())
+        order = list(catalogue_entries())
         names = dict.fromkeys(cell[1] for cell in self.records)
         known = sorted(names, key=lambda name: order.index(name) if name in order else len(order))
-        return [entry(name) for name in known]
+        return [catalogue_entry(name) for name in known]
 
     def cell(self, rules: str, benchmark: str, prior: str, method: str, workers: int = 1) -> Cell:
         """Where runs are kept: those of a method that ignores the prior, under no prior."""
@@ -62,7 +62,7 @@ class Results:
     @property
     def compared(self) -> list[CatalogueEntry]:
         """The benchmarks that methods are ranked on: the paper's, or all where none of them is."""
-        return [entry for entry in self.benchmarks if entry.published] or self.benchmarks
+        return [entry for entry in self.benchmarks if entry.paper_name] or self.benchmarks
 
     def group(
         self, rules: str, methods: Sequence[str], where: Iterable[Pair], workers: int = 1

@@ -86,7 +86,7 @@ def measured(
                     values = [value_at(curve, horizon) for curve in results.curves(cell).values()]
                     ours = summarised(values)
                     place = Place(
-                        benchmark.published or "",
+                        benchmark.paper_name or "",
                         prior,
                         display_name(method),
                         horizon,
@@ -152,7 +152,7 @@ def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) ->
     best = _best(rows[cell.benchmark.name, cell.prior].values())
     ours, theirs = cell.ours, cell.printed
     about = [scope.rules, scope.workers, f"{cell.horizon:g}", cell.prior]
-    about += [cell.benchmark.title, int(cell.benchmark.stands_in)]
+    about += [cell.benchmark.title, int(cell.benchmark.is_stand_in)]
     own = [
         cell.method,
         *map(full, (ours.mean, ours.sd, ours.sem)),

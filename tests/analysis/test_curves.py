@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from priorband.analysis.curves import (
     Curve,
-    filled,
-    held,
     incumbent_curve,
     loss_at,
+    step_values,
     value_at,
-    within,
+    values_at,
+    within_limit,
 )
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.errors import DataError
@@ -38,7 +38,7 @@ runs = st.lists(
 
 def test_tv16_values_are_held_until_the_next_incumbent() -> None:
     np.testing.assert_allclose(
-        filled([A, B], GRID),
+        values_at([A, B], GRID),
         [[0.40, 0.42, 0.42, 0.30, 0.30], [math.nan, math.nan, 0.40, 0.40, 0.35]],
     )
 
@@ -59,7 +59,7 @@ def test_before_the_first_result_there_is_no_value() -> None:
     assert math.isnan(value_at(B, 0.999))
     assert math.isnan(loss_at(B, 0.999))
     assert math.isnan(value_at(incumbent_curve([], [], []), 5.0))
-    assert filled([], GRID).shape == (0, 5)
+    assert values_at([], GRID).shape == (0, 5)
 
 
 def test_only_strict_improvements_are_incumbents() -> None:
@@ -143,23 +143,23 @@ def test_a_sum_that_rounds_up_is_still_within_its_budget() -> None:
 
 def test_within_forgives_rounding_only() -> None:
     budgets = np.array([11.9, 12.0, 12.000000000000002, 12.001])
-    assert within(budgets, 12).tolist() == [True, True, True, False]
+    assert within_limit(budgets, 12).tolist() == [True, True, True, False]
 
 
 def test_held_carries_whole_rows() -> None:
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(
-        held(np.array([1.0, 2.0]), rows, np.array([0.5, 1.0, 5.0])),
+        step_values(np.array([1.0, 2.0]), rows, np.array([0.5, 1.0, 5.0])),
         [[math.nan, math.nan], [1.0, 2.0], [3.0, 4.0]],
     )
 
 
 def test_lists_that_do_not_belong_together_are_refused() -> None:
-    with pytest.raises(DataError, match="got 2, 1, 2 and 2 of them"):
+    with pytest.raises(DataError, match="same length, got 2, 1, 2 and 2"):
         incumbent_curve([1, 2], [1], [1, 2])
-    with pytest.raises(DataError, match="got 1, 1, 1 and 2 of them"):
+    with pytest.raises(DataError, match="same length, got 1, 1, 1 and 2"):
         incumbent_curve([1], [1], [1], workers=[0, 1])
-    with pytest.raises(DataError, match="Costs must be at least 0"):
+    with pytest.raises(DataError, match="`costs` must be at least 0"):
         incumbent_curve([-1], [1], [1])
     with pytest.raises(DataError, match="`full` above 0"):
         incumbent_curve([1], [1], [1], full=0)

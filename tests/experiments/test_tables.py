@@ -375,7 +375,7 @@ def test_means_without_spread_have_no_distance_but_agree_to_the_printed_digits_o
 
 def test_a_cell_with_failed_runs_says_so_and_is_never_the_best() -> None:
     failed = summarised([0.1, math.inf, math.inf])
-    assert (failed.n, failed.failed, failed.missing, failed.whole) == (1, 2, 0, False)
+    assert (failed.n, failed.failed, failed.missing, failed.complete) == (1, 2, 0, False)
     cells = [
         Measured(catalogue_entry("hartmann3-good"), "good", method, 1.0, summary, None)
         for method, summary in (("random", failed), ("priorband", summarised([0.2, 0.2, 0.2])))

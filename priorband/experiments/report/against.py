@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from priorband.analysis.curves import loss_at
-from priorband.analysis.summary import Summary, difference, summarised
+from priorband.analysis.summary import Summary, difference_in_se, summarised
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import ignores_prior
@@ -200,7 +200,7 @@ def _gap(ours: Summary, paper: Summary) -> float:
     """
     if not ours.n or not paper.n or _alike(ours, paper) is not None:
         return math.nan
-    return difference(ours, paper.mean, paper.sd, paper.n)
+    return difference_in_se(ours, paper.mean, paper.sd, paper.n)
 
 
 def _alike(ours: Summary, paper: Summary) -> bool | None:

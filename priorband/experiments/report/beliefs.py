@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from priorband.analysis.shares import share_grid, shares
+from priorband.analysis.shares import mean_shares, trial_shares
 from priorband.benchmarks.base import Array, Benchmark
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
@@ -115,8 +115,8 @@ def _share_panel(
     if not records:
         return None
     benchmark = entry.make(places.data)
-    runs = [shares(opened(record, benchmark, centres)) for record in records]
+    runs = [trial_shares(opened(record, benchmark, centres)) for record in records]
     grid = axis(results.reach(cell), 0.0)
-    bands = share_grid(runs, grid)
+    bands = mean_shares(runs, grid)
     lines = tuple(Line(part, grid, band.mean, band.sem) for part, band in bands.items())
     return Panel(f"{entry.title}, {quality} prior", lines)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from priorband.analysis.groups import Group
+from priorband.analysis.groups import CurveGroup
 from priorband.analysis.ranks import rank_curves
 from priorband.analysis.regret import regret_curves
 from priorband.analysis.summary import Array, Band
@@ -50,7 +50,7 @@ def rank_figure(
     return Figure(name, caption, curves(panels, frame, name))
 
 
-def _extent(group: Group) -> str:
+def _extent(group: CurveGroup) -> str:
     """How many cells and seeds a group has."""
     cells = next(iter(group.values()))
     seeds = len(next(iter(cells.values())))
@@ -96,7 +96,7 @@ def _rank(value: float, digits: int = 2, none: str = "–") -> str:
     return f"{value:.{digits}f}" if np.isfinite(value) else none
 
 
-def _ranked(results: Results, scope: Scope, found: Rankings) -> Iterator[tuple[str, Group]]:
+def _ranked(results: Results, scope: Scope, found: Rankings) -> Iterator[tuple[str, CurveGroup]]:
     """The groups that hold runs under each of the priors that their titles name."""
     for title, entries, priors in _groups(results.compared, found):
         by_prior = [
@@ -133,7 +133,7 @@ def regret_figures(
         panels = []
         each = [(entry.title, places([entry], [prior])) for entry in results.benchmarks]
         for title, where in [("all benchmarks", places(results.compared, [prior])), *each]:
-            group: Group = results.group(scope.rules, scope.methods, where, scope.workers)
+            group: CurveGroup = results.group(scope.rules, scope.methods, where, scope.workers)
             if group:
                 grid, bands = regret_curves(group, horizon, axis(horizon), 1.0)
                 note = _extent(group) if len(where) > 1 else ""

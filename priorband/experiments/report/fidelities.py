@@ -7,7 +7,12 @@ from typing import Any, final
 
 import numpy as np
 
-from priorband.analysis.correlation import Correlations, at_tenth, correlation_curve, is_high
+from priorband.analysis.correlation import (
+    Correlations,
+    correlation_curve,
+    is_high_correlation,
+    tenth_index,
+)
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.errors import FormatError
@@ -39,12 +44,16 @@ class Ranking:
     @property
     def tenth(self) -> int:
         """The place of the fidelity that stands for a tenth of them."""
-        return at_tenth(self.curve.fidelities, self.low)
+        return tenth_index(self.curve.fidelities, self.low)
 
     @property
     def kind(self) -> str:
         """ "high" or "low", by the rule of 0.8 at a tenth of the fidelities."""
-        return "high" if is_high(self.curve.fidelities, self.curve.means, self.low) else "low"
+        return (
+            "high"
+            if is_high_correlation(self.curve.fidelities, self.curve.means, self.low)
+            else "low"
+        )
 
 
 Rankings = dict[str, Ranking]
@@ -74,7 +83,7 @@ def _measured(entry: CatalogueEntry, benchmark: Benchmark) -> Ranking:
     if entry.family == "LCBench":
         return Ranking(correlation_curve(benchmark), None)
     rungs = Ladder(benchmark.fidelity, 3).fidelities
-    curve = correlation_curve(benchmark, rungs, tolerance=0.0, most=_REPEATS)
+    curve = correlation_curve(benchmark, rungs, tolerance=0.0, max_repeats=_REPEATS)
     return Ranking(curve, benchmark.fidelity.low)
 
 

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import final
 
 from priorband.analysis.curves import Curve, incumbent_curve
-from priorband.analysis.groups import Group
+from priorband.analysis.groups import CurveGroup
 from priorband.benchmarks.catalogue import CatalogueEntry, catalogue_entries, catalogue_entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import NO_PRIOR, ignores_prior
@@ -66,7 +66,7 @@ class Results:
 
     def group(
         self, rules: str, methods: Sequence[str], where: Iterable[Pair], workers: int = 1
-    ) -> Group:
+    ) -> CurveGroup:
         """Curves of methods on benchmarks and priors where all of them ran, with equal seeds."""
         shared: dict[str, dict[str, Sequence[Curve]]] = {method: {} for method in methods}
         found = {

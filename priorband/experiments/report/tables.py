@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import final
 
 from priorband.analysis.curves import value_at
-from priorband.analysis.summary import Summary, difference, summarised
+from priorband.analysis.summary import Summary, difference_in_se, summarised
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import BLIND
@@ -48,7 +48,7 @@ class Measured:
         """How far it lies from the printed one, in standard errors of both; nan without any."""
         if self.printed is None or self.alike is not None:
             return math.nan
-        return difference(self.ours, self.printed.mean, self.printed.sd, self.printed.seeds)
+        return difference_in_se(self.ours, self.printed.mean, self.printed.sd, self.printed.seeds)
 
     @property
     def alike(self) -> bool | None:
@@ -124,7 +124,7 @@ def _rows(cells: Sequence[Measured]) -> dict[tuple[str, str], _Row]:
 
 def _best(row: Iterable[Measured]) -> float:
     """The lowest mean of those that every run has part in."""
-    return min((cell.ours.mean for cell in row if cell.ours.whole), default=math.nan)
+    return min((cell.ours.mean for cell in row if cell.ours.complete), default=math.nan)
 
 
 def _shown(cell: Measured | None, best: float) -> Cell:
@@ -134,7 +134,7 @@ def _shown(cell: Measured | None, best: float) -> Cell:
     if cell.printed is not None:
         below = f"paper {number(cell.printed.mean)} ± {number(cell.printed.sd)}"
         below += "" if math.isnan(cell.apart) else f", {cell.apart:+.1f} se"
-    return Cell(told(cell.ours), below, cell.ours.whole and cell.ours.mean == best)
+    return Cell(told(cell.ours), below, cell.ours.complete and cell.ours.mean == best)
 
 
 def told(ours: Summary) -> str:
@@ -163,7 +163,7 @@ def _numbers(scope: Scope, cell: Measured, rows: dict[tuple[str, str], _Row]) ->
     paper = ["", "", "", ""]
     if theirs is not None:
         paper = [f"{theirs.mean:g}", f"{theirs.sd:g}", str(theirs.seeds), distance(cell.apart)]
-    return [*about, *own, int(ours.whole and ours.mean == best), *paper]
+    return [*about, *own, int(ours.complete and ours.mean == best), *paper]
 
 
 def agreement(cells: Sequence[Measured]) -> tuple[int, int, int]:

@@ -15,8 +15,8 @@ import numpy as np
 
 from faults.findings import Figure, Finding, found, none_of
 from faults.scene import ROOT, Setting
-from priorband.experiments.running import TIMES
-from priorband.experiments.store import LINES, SEALED
+from priorband.experiments.result_store import ARCHIVE_FILE, LINES_FILE
+from priorband.experiments.runner import TIMES_FILE
 
 _BEGINS = 0.4
 _NOWHERE = subprocess.DEVNULL
@@ -39,7 +39,11 @@ def run(setting: Setting, kills: int, seeds: int) -> Iterator[Finding]:
             grew += _lines(cut) > before
         last = _command(cut, seeds).wait()
         done = f"{kills} times ended within {usual:.1f} s, {grew} of them with more runs done"
-        same = (whole / SEALED).read_bytes() == (cut / SEALED).read_bytes() if last == 0 else False
+        same = (
+            (whole / ARCHIVE_FILE).read_bytes() == (cut / ARCHIVE_FILE).read_bytes()
+            if last == 0
+            else False
+        )
         keys = Counter(_keys(cut))
         twice = ["/".join(key) for key, times in keys.items() if times > 1]
         figures = [
@@ -73,10 +77,10 @@ def _ended(process: subprocess.Popen[bytes], rng: np.random.Generator, slot: flo
 
 
 def _lines(results: Path) -> int:
-    path = results / LINES
+    path = results / LINES_FILE
     return path.read_bytes().count(b"\n") if path.is_file() else 0
 
 
 def _keys(results: Path) -> list[tuple[str, ...]]:
-    with open(results / TIMES, encoding="utf-8", newline="") as rows:
+    with open(results / TIMES_FILE, encoding="utf-8", newline="") as rows:
         return [tuple(row[:6]) for row in csv.reader(rows) if len(row) == 7]

@@ -12,7 +12,7 @@ from priorband.benchmarks import catalogue as module
 from priorband.benchmarks.catalogue import CatalogueEntry, catalogue_entries, catalogue_entry
 from priorband.benchmarks.jahs import JAHS_FOLDER
 from priorband.errors import DataError, SpaceError
-from priorband.experiments.report.fidelities import PUBLISHED_CLASS
+from priorband.experiments.report.fidelity_correlation import PUBLISHED_CLASS
 
 RUNS = """lr,step,error
 0.1,1,0.9

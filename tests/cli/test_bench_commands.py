@@ -14,11 +14,11 @@ from commands import environment, no_control_codes, priorband, until
 from shared import data_folder
 
 from priorband.cli import main
-from priorband.cli.bench_commands import here
+from priorband.cli.bench_commands import available_benchmarks
 from priorband.experiments.cases import Case
 from priorband.experiments.progress import Progress
-from priorband.experiments.running import Places
-from priorband.experiments.store import LINES, Store
+from priorband.experiments.result_store import LINES_FILE, ResultStore
+from priorband.experiments.runner import Folders
 
 NAME = "hartmann3-good"
 SMALL = ("--benchmarks", NAME, "--methods", "random", "--seeds", "2", "--budget", "1")
@@ -49,14 +49,14 @@ def listed(capsys: Any, *words: str) -> dict[str, str]:
 
 def test_without_data_a_list_says_what_is_missing_and_how_to_name_it(capsys: Any) -> None:
     found = listed(capsys)
-    assert found[NAME].endswith("MFH3 (good correlation): here")
+    assert found[NAME].endswith("MFH3 (good correlation): available")
     assert (
         "missing: a folder with lcbench/model.onnx: set it with --data or PRIORBAND_DATA"
         in (found["lcbench-126026"])
     )
     assert "set it with --jahs or PRIORBAND_JAHS" in found["jahs-cifar10"]
     assert "PD1-WMT (stand-in): missing" in found["pd1-wmt-standin"]
-    assert [line for line in found.values() if line.endswith(": here")] == [
+    assert [line for line in found.values() if line.endswith(": available")] == [
         line for name, line in found.items() if name.startswith("hartmann")
     ]
 
@@ -71,9 +71,12 @@ def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
     pytest.importorskip("onnxruntime")
     data = data_folder()
     found = listed(capsys, "--data", str(data))
-    assert found["lcbench-126026"].endswith("LC-126026: here")
+    assert found["lcbench-126026"].endswith("LC-126026: available")
     assert "missing: the file " in found["pd1-wmt"] and str(data) in found["pd1-wmt"]
-    assert {one.paper_name for one in here(Places(Path(), data))} >= {"LC-126026", "PD1-WMT"}
+    assert {one.paper_name for one in available_benchmarks(Folders(Path(), data))} >= {
+        "LC-126026",
+        "PD1-WMT",
+    }
 
 
 def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +86,7 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         CatalogueEntry, "missing", lambda self, data: self.name if self.name in lacking else ""
     )
-    names = {one.paper_name: one.name for one in here(Places(Path()))}
+    names = {one.paper_name: one.name for one in available_benchmarks(Folders(Path()))}
     assert names["PD1-WMT"] == "pd1-wmt-standin" and names["PD1-LM1B"] == "pd1-lm1b"
     assert "JAHS-C10" not in names and len(names) == 11
 
@@ -101,16 +104,16 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         ([*SMALL, "--rules", "papr"], "Unknown rules 'papr'. Did you mean 'paper'?"),
         (["--preset", "paper-small", "--rules", "x"], "Unknown rules 'x'. Known: authors, paper"),
         (["--preset", "paper-small", "--priors", "god"], "Unknown prior 'god'."),
-        (["--methods", "random"], "Name a --preset, or --benchmarks and --methods of your own."),
-        (["--benchmarks", NAME], "Name a --preset, or --benchmarks and --methods of your own."),
-        ([], "Name a --preset, or --benchmarks and --methods of your own."),
+        (["--methods", "random"], "Use --preset, or both --benchmarks and --methods."),
+        (["--benchmarks", NAME], "Use --preset, or both --benchmarks and --methods."),
+        ([], "Use --preset, or both --benchmarks and --methods."),
         (
             ["--preset", "paper-parallel", "--rules", "published"],
-            "has no runs under these rules, only paper.",
+            "the preset paper-parallel has only runs under the rules paper.",
         ),
         (
             ["--preset", "ablations", "--rules", "published", "--benchmarks", NAME],
-            "the preset ablations has no runs under these rules, only paper.",
+            "the preset ablations has only runs under the rules paper.",
         ),
         ([*SMALL, "--data", "none"], "--data is 'none', which is not a folder. Set it"),
         ([*SMALL, "--paper", "none"], "--paper is 'none', which is not a folder."),
@@ -129,7 +132,7 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         ),
         (
             ["--benchmarks", NAME, "--methods", "priorband", "--rules", "published"],
-            "Name it with --paper or PRIORBAND_PAPER, or take --rules paper.",
+            "Set it with --paper or PRIORBAND_PAPER, or use --rules paper.",
         ),
     ],
 )
@@ -139,7 +142,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is(
     assert run(*words) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("priorband: ") and said in err
-    assert Store(tmp_path / "bench-results").records == {}
+    assert ResultStore(tmp_path / "bench-results").records == {}
 
 
 @pytest.mark.parametrize(
@@ -174,16 +177,16 @@ def test_every_command_has_help(capsys: Any) -> None:
 def test_a_grid_runs_once_and_is_reported(capsys: Any, tmp_path: Path) -> None:
     assert run(*SMALL) == 0
     out, err = capsys.readouterr()
-    assert out == "Results are in bench-results. `priorband bench report` shows them.\n"
-    assert "2 runs, 0 of them done before." in err and "All 2 runs are done" in err
+    assert out == "The results are in bench-results. `priorband bench report` shows them.\n"
+    assert "2 runs, 0 already done." in err and "All 2 runs are done" in err
     before = (tmp_path / "bench-results" / "times.csv").read_text()
     assert run(*SMALL) == 0
-    assert "2 runs, 2 of them done before." in capsys.readouterr().err
+    assert "2 runs, 2 already done." in capsys.readouterr().err
     assert (tmp_path / "bench-results" / "times.csv").read_text() == before
     assert main(["bench", "report"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"The report is {Path('bench-results/report/report.html')}")
-    assert "2 runs of 1 benchmark." in err
+    assert "2 runs on 1 benchmark." in err
     assert (tmp_path / "bench-results" / "report" / "report.html").is_file()
 
 
@@ -192,7 +195,7 @@ def test_what_is_asked_for_takes_the_place_of_what_a_preset_has(tmp_path: Path) 
     words = ("--benchmarks", NAME, "--methods", "random", "priorband", "--priors", "bad")
     few = ("--seeds", "1", "--budget", "1", "--workers", "2", "--results", "r")
     assert run("--preset", "paper-parallel", "--rules", "paper", *words, *few) == 0
-    assert sorted(Store(tmp_path / "r").records) == [
+    assert sorted(ResultStore(tmp_path / "r").records) == [
         ("paper", NAME, "bad", "priorband", 2, 0),
         ("paper", NAME, "none", "random", 2, 0),
     ]
@@ -203,7 +206,7 @@ def test_a_report_takes_more_folders_and_names_those_without_results(
 ) -> None:
     assert main(["bench", "report"]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and "There are no results in bench-results. Make some with" in err
+    assert out == "" and "There are no results in bench-results. Create some with" in err
     assert run(*SMALL) == 0 and run(*SMALL, "--methods", "hyperband", "--results", "more") == 0
     capsys.readouterr()
     assert main(["bench", "report", "--also", "more", "none"]) == 1
@@ -230,16 +233,16 @@ def test_a_grid_that_is_interrupted_keeps_what_it_has_done(tmp_path: Path) -> No
         text=True,
         start_new_session=True,
     )
-    lines = tmp_path / "bench-results" / LINES
+    lines = tmp_path / "bench-results" / LINES_FILE
     until(lambda: lines.is_file() and lines.read_bytes().count(b"\n") >= 3)
     os.killpg(grid.pid, signal.SIGINT)  # as a terminal does: to all of them
     out, err = grid.communicate(timeout=60)
     assert (grid.returncode, out) == (130, "")
     assert err.splitlines() == [
-        "5000 runs, 0 of them done before.",
-        "Stopped. What is done is kept: the same command goes on.",
+        "5000 runs, 0 already done.",
+        "Stopped. Finished runs are kept: run the same command to continue.",
     ]
-    assert 3 <= len(Store(tmp_path / "bench-results").records) < 5000
+    assert 3 <= len(ResultStore(tmp_path / "bench-results").records) < 5000
 
 
 # Progress
@@ -263,14 +266,14 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is_and_how_long_it_takes(
     terminal = Terminal()
     shown = Progress(2, terminal)
     shown.begin(CASES, 6)
-    shown.ran(CASES[0], 60.0)
+    shown.case_done(CASES[0], 60.0)
     shown._bar.refresh()
     assert "7/10" in terminal.getvalue() and "about 2 min left" in terminal.getvalue()
     for case in CASES[1:]:
-        shown.ran(case, 60.0)
+        shown.case_done(case, 60.0)
     shown.end()
     said = terminal.getvalue()
-    assert "10/10" in said and "240 s of CPU" in said
+    assert "10/10" in said and "240 s of CPU time" in said
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")  # the cursor is back
 
 
@@ -292,7 +295,7 @@ def test_where_all_is_done_before_there_is_no_bar() -> None:
     shown.begin([], 5)
     shown.end()
     first, second = terminal.getvalue().splitlines()
-    assert first == "5 runs, 5 of them done before." and second.startswith("All 5 runs are done")
+    assert first == "5 runs, 5 already done." and second.startswith("All 5 runs are done")
 
 
 def test_lines_for_a_file_come_now_and_then_with_the_time_left(
@@ -305,5 +308,5 @@ def test_lines_for_a_file_come_now_and_then_with_the_time_left(
     shown.begin(CASES, 0)
     for case in CASES[:3]:
         now[0] += 6.0
-        shown.ran(case, 6.0)
+        shown.case_done(case, 6.0)
     assert file.getvalue().splitlines()[1:] == ["2 of 4 runs, about 12 s left"]

@@ -16,8 +16,8 @@ from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.figures.style import display_name, method_style, styles
 from priorband.experiments.figures.svg import compact, plain
 from priorband.experiments.figures.violins import Group, ViolinPanel, density, violins
-from priorband.experiments.report.report import report
-from priorband.experiments.running import Places
+from priorband.experiments.report.full_report import write_report
+from priorband.experiments.runner import Folders
 from priorband.named_methods import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -394,5 +394,5 @@ def test_a_report_misses_matplotlib_before_it_has_done_anything(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said: list[str] = []
     with pytest.raises(ExtraError, match="Figures need matplotlib"):
-        report(Places(tmp_path), say=said.append)
+        write_report(Folders(tmp_path), say=said.append)
     assert said == []

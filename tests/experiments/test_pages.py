@@ -7,7 +7,7 @@ from pathlib import Path
 
 from experiments.reading import ODD, Page, check_needs_nothing
 from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
-from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write
+from priorband.experiments.report.pages import as_csv, as_html, as_markdown, write_pages
 
 
 def odd_section() -> Section:
@@ -48,28 +48,28 @@ def test_numbers_for_machines_are_quoted_where_need_be() -> None:
 def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     written = []
     for folder in (tmp_path / "one", tmp_path / "two"):
-        write(folder, ODD, [odd_section()])
+        write_pages(folder, ODD, [odd_section()])
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
     assert written[0] == written[1]
     assert set(written[0]) == {"report.html", "report.md", "t.csv", "f.svg", "files.txt"}
 
 
 def test_what_an_earlier_report_wrote_and_this_one_does_not_is_removed(tmp_path: Path) -> None:
-    write(tmp_path, ODD, [odd_section()])
+    write_pages(tmp_path, ODD, [odd_section()])
     (tmp_path / "notes.txt").write_text("mine")
-    write(tmp_path, ODD, [])
+    write_pages(tmp_path, ODD, [])
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"report.html", "report.md", "files.txt", "notes.txt"}
 
 
 def test_nothing_outside_the_reports_folder_is_removed(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
-    write(tmp_path / "report", ODD, [])
+    write_pages(tmp_path / "report", ODD, [])
     (tmp_path / "report" / "files.txt").write_text("../mine.txt\n")
-    write(tmp_path / "report", ODD, [])
+    write_pages(tmp_path / "report", ODD, [])
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
 def test_a_file_name_that_is_no_text_is_written_out(tmp_path: Path) -> None:
-    page = write(tmp_path, "runs\udc80.csv", [])
+    page = write_pages(tmp_path, "runs\udc80.csv", [])
     assert "<h1>runs\\udc80.csv</h1>" in page.read_text()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from priorband.experiments.cases import BLIND
-from priorband.experiments.story import main, regrets
+from priorband.experiments.cases import PRIOR_FREE_METHODS
+from priorband.experiments.compare_on_hartmann import main, regrets
 
 SEEDS = range(40)
 
@@ -61,7 +61,7 @@ def test_the_command_takes_other_methods_and_knows_which_ignore_the_prior(
 
 def test_methods_that_ignore_the_prior_make_the_same_trials_under_any() -> None:
     """Only those that are cheap to run here; `bo` has a test of its own."""
-    for method in BLIND - {"bo", "mobster", "mobster(joint)"}:
+    for method in PRIOR_FREE_METHODS - {"bo", "mobster", "mobster(joint)"}:
         assert regrets(3, "good", "good", method, 1) == regrets(3, "good", "bad", method, 1)
 
 

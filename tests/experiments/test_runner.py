@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from priorband import DataError, FormatError, HaltedError, StorageError
-from priorband.experiments import running
+from priorband.experiments import runner
 from priorband.experiments.cases import Case, CaseGrid
-from priorband.experiments.progress import Estimate, Progress
-from priorband.experiments.running import Places, run_cases
-from priorband.experiments.store import LINES, SEALED, Store
+from priorband.experiments.progress import Progress, TimeEstimate
+from priorband.experiments.result_store import ARCHIVE_FILE, LINES_FILE, ResultStore
+from priorband.experiments.runner import Folders, run_cases
 
 GRID = CaseGrid(
     "paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"), range(4), 1, 3.0
@@ -27,11 +27,11 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from priorband.experiments.cases import CaseGrid
-from priorband.experiments.running import Places, run_cases
+from priorband.experiments.runner import Folders, run_cases
 if __name__ == "__main__":
     grid = CaseGrid("paper", ("hartmann3-good",), ("good", "bad"), ("hyperband", "priorband"),
                     range(4), 1, 3.0)
-    run_cases(grid.cases(), Places(Path(sys.argv[1])), 2)
+    run_cases(grid.cases(), Folders(Path(sys.argv[1])), 2)
 """
 
 
@@ -39,7 +39,7 @@ if __name__ == "__main__":
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The results of the grid when nothing interferes."""
     folder = tmp_path_factory.mktemp("whole")
-    return run_cases(GRID.cases(), Places(folder), 1).read_bytes()
+    return run_cases(GRID.cases(), Folders(folder), 1).read_bytes()
 
 
 class Counting:
@@ -52,7 +52,7 @@ class Counting:
     def begin(self, todo: object, done: int) -> None:
         self.before = done
 
-    def ran(self, case: Case, seconds: float) -> None:
+    def case_done(self, case: Case, seconds: float) -> None:
         self.ran_cases.append(case)
 
     def end(self) -> None:
@@ -61,20 +61,20 @@ class Counting:
 
 def test_every_case_is_run_once_and_none_is_forgotten(tmp_path: Path) -> None:
     for processes in (1, 2, 3):
-        seen, places = Counting(), Places(tmp_path / str(processes))
-        run_cases(GRID.cases(), places, processes, seen)
+        seen, folders = Counting(), Folders(tmp_path / str(processes))
+        run_cases(GRID.cases(), folders, processes, seen)
         assert sorted(case.key for case in seen.ran_cases) == sorted(c.key for c in GRID.cases())
-        assert len(Store(places.results).records) == 4 * 3
+        assert len(ResultStore(folders.results).records) == 4 * 3
 
 
 def test_any_number_of_processes_gives_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
-    assert run_cases(GRID.cases(), Places(tmp_path), 2).read_bytes() == whole
+    assert run_cases(GRID.cases(), Folders(tmp_path), 2).read_bytes() == whole
 
 
 def test_what_is_done_is_not_run_again(tmp_path: Path, whole: bytes) -> None:
-    run_cases(GRID.cases(), Places(tmp_path), 1)
+    run_cases(GRID.cases(), Folders(tmp_path), 1)
     seen = Counting()
-    assert run_cases(GRID.cases(), Places(tmp_path), 1, seen).read_bytes() == whole
+    assert run_cases(GRID.cases(), Folders(tmp_path), 1, seen).read_bytes() == whole
     assert (seen.ran_cases, seen.before) == ([], 12)
 
 
@@ -90,40 +90,40 @@ def test_a_run_killed_again_and_again_gives_the_same_bytes(tmp_path: Path, whole
         process.send_signal(signal.SIGKILL)
         process.wait()
     subprocess.run(command, check=True)
-    assert (results / SEALED).read_bytes() == whole
+    assert (results / ARCHIVE_FILE).read_bytes() == whole
 
 
 def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, whole: bytes) -> None:
-    store = Store(tmp_path)
-    run_cases(list(GRID.cases())[:2], Places(tmp_path), 1)
-    with store.writing():
-        (tmp_path / LINES).write_bytes(b'{"case": {"rules"')
-    assert len(Store(tmp_path).records) == 2
-    assert run_cases(GRID.cases(), Places(tmp_path), 1).read_bytes() == whole
+    store = ResultStore(tmp_path)
+    run_cases(list(GRID.cases())[:2], Folders(tmp_path), 1)
+    with store.write_lock():
+        (tmp_path / LINES_FILE).write_bytes(b'{"case": {"rules"')
+    assert len(ResultStore(tmp_path).records) == 2
+    assert run_cases(GRID.cases(), Folders(tmp_path), 1).read_bytes() == whole
 
 
 def test_a_run_that_follows_a_line_cut_off_is_kept(tmp_path: Path) -> None:
-    run_cases(list(GRID.cases())[:1], Places(tmp_path), 1)
-    [record] = Store(tmp_path).records.values()
-    (tmp_path / SEALED).unlink()
-    (tmp_path / LINES).write_bytes(b'{"case": {"rules"')
-    store = Store(tmp_path)
-    with store.writing():
+    run_cases(list(GRID.cases())[:1], Folders(tmp_path), 1)
+    [record] = ResultStore(tmp_path).records.values()
+    (tmp_path / ARCHIVE_FILE).unlink()
+    (tmp_path / LINES_FILE).write_bytes(b'{"case": {"rules"')
+    store = ResultStore(tmp_path)
+    with store.write_lock():
         store.add(record)
-    assert list(Store(tmp_path).records) == [record.case.key]
+    assert list(ResultStore(tmp_path).records) == [record.case.key]
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / LINES).write_bytes(b"{}\n")
+    (tmp_path / LINES_FILE).write_bytes(b"{}\n")
     with pytest.raises(FormatError, match="Line 1 of .* is damaged"):
-        _ = Store(tmp_path).records
+        _ = ResultStore(tmp_path).records
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not an archive"])
 def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / SEALED).write_bytes(content)
-    with pytest.raises(FormatError, match="is damaged, or none of ours"):
-        _ = Store(tmp_path).records
+    (tmp_path / ARCHIVE_FILE).write_bytes(content)
+    with pytest.raises(FormatError, match="is damaged or in an unknown format"):
+        _ = ResultStore(tmp_path).records
 
 
 @pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
@@ -133,15 +133,15 @@ def test_an_archive_that_was_changed_or_cut_is_named(
     place = int(at * len(whole))
     flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
     for content in (whole[:place], flipped):
-        (tmp_path / SEALED).write_bytes(content)
-        with pytest.raises(FormatError, match="is damaged, or none of ours"):
-            _ = Store(tmp_path).records
+        (tmp_path / ARCHIVE_FILE).write_bytes(content)
+        with pytest.raises(FormatError, match="is damaged or in an unknown format"):
+            _ = ResultStore(tmp_path).records
 
 
 def test_the_longest_of_equal_cases_is_run(tmp_path: Path) -> None:
     cases = [Case("paper", "hartmann3-good", "none", "random", 1, 0, b) for b in (2.0, 5.0, 3.0)]
-    run_cases(cases, Places(tmp_path))
-    [record] = Store(tmp_path).records.values()
+    run_cases(cases, Folders(tmp_path))
+    [record] = ResultStore(tmp_path).records.values()
     assert record.case.budget == 5.0
 
 
@@ -149,18 +149,18 @@ def test_results_of_other_code_are_not_mixed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case = Case("paper", "hartmann3-good", "none", "random", 1, 0, 1.0)
-    run_cases([case], Places(tmp_path))
-    monkeypatch.setattr(running, "CODE", "another")
+    run_cases([case], Folders(tmp_path))
+    monkeypatch.setattr(runner, "CODE", "another")
     with pytest.raises(DataError, match="made with other code"):
-        run_cases([case], Places(tmp_path))
+        run_cases([case], Folders(tmp_path))
 
 
 def test_what_runs_decide_changes_with_the_number_of_the_code_only(whole: bytes) -> None:
-    """If this fails, raise `CODE` in running.py and write the new digest beside it here."""
+    """If this fails, raise `CODE` in runner.py and write the new digest beside it here."""
     with np.load(io.BytesIO(whole), allow_pickle=False) as archive:
         columns = [np.round(archive[name], 6) for name in sorted(archive.files)]
     kept = b"".join(column.tobytes() for column in columns)
-    assert {running.CODE: blake2b(kept, digest_size=8).hexdigest()} == {"1": "bf5ea9f3883d5e9d"}
+    assert {runner.CODE: blake2b(kept, digest_size=8).hexdigest()} == {"1": "bf5ea9f3883d5e9d"}
 
 
 def test_a_script_without_a_guard_runs_a_grid_in_its_own_process(tmp_path: Path) -> None:
@@ -177,37 +177,37 @@ def test_a_script_without_a_guard_runs_a_grid_in_its_own_process(tmp_path: Path)
 def test_a_longer_run_replaces_the_shorter(tmp_path: Path) -> None:
     for budget in (2.0, 4.0, 3.0):
         case = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, budget)
-        run_cases([case], Places(tmp_path), 1)
-    [record] = Store(tmp_path).records.values()
+        run_cases([case], Folders(tmp_path), 1)
+    [record] = ResultStore(tmp_path).records.values()
     assert record.case.budget == 4.0
 
 
 def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
-    with Store(tmp_path).writing(), pytest.raises(StorageError, match="Another process"):
-        run_cases(GRID.cases(), Places(tmp_path), 1)
+    with ResultStore(tmp_path).write_lock(), pytest.raises(StorageError, match="Another process"):
+        run_cases(GRID.cases(), Folders(tmp_path), 1)
 
 
 def test_results_of_other_data_are_not_mixed(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.about({"a": "1"})
-    store.about({"b": "2"})
-    assert store.made_of() == {"a": "1", "b": "2"}
+    store = ResultStore(tmp_path)
+    store.add_inputs({"a": "1"})
+    store.add_inputs({"b": "2"})
+    assert store.input_digests() == {"a": "1", "b": "2"}
     with pytest.raises(DataError, match="made with other b "):
-        store.about({"b": "3"})
+        store.add_inputs({"b": "3"})
 
 
 def test_a_run_that_fails_is_named_and_what_was_done_is_kept(tmp_path: Path) -> None:
     good = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, 2.0)
     bad = Case("paper", "hartmann3-good", "none", "no-such-method", 1, 1, 2.0)
     with pytest.raises(HaltedError, match="hartmann3-good/none/no-such-method/1/1 failed: Method"):
-        run_cases([good, bad], Places(tmp_path), 1)
-    assert [record.case for record in Store(tmp_path).records.values()] == [good]
+        run_cases([good, bad], Folders(tmp_path), 1)
+    assert [record.case for record in ResultStore(tmp_path).records.values()] == [good]
 
 
 def test_missing_data_is_refused_before_anything_runs(tmp_path: Path) -> None:
     case = Case("paper", "lcbench-3945", "none", "random", 1, 0, 1.0)
     with pytest.raises(DataError, match="needs a folder with lcbench/model.onnx"):
-        run_cases([case], Places(tmp_path), 1)
+        run_cases([case], Folders(tmp_path), 1)
 
 
 def test_the_members_of_a_crew_end_with_whoever_called_them(tmp_path: Path) -> None:
@@ -249,13 +249,13 @@ def test_the_time_left_follows_what_each_method_takes() -> None:
         for seed in range(3)
         for method in ("quick", "slow")
     ]
-    estimate = Estimate(cases, processes=2)
+    estimate = TimeEstimate(cases, processes=2)
     assert estimate.seconds() is None
-    estimate.ran(cases[0], 1.0)
+    estimate.case_done(cases[0], 1.0)
     assert estimate.seconds() == pytest.approx((2 * 1.0 + 3 * 1.0) / 2)
-    estimate.ran(cases[1], 9.0)
+    estimate.case_done(cases[1], 9.0)
     assert estimate.seconds() == pytest.approx((2 * 1.0 + 2 * 9.0) / 2)
-    estimate.ran(cases[2], 1.0)
+    estimate.case_done(cases[2], 1.0)
     assert estimate.seconds() == pytest.approx((1 * 1.0 + 2 * 9.0) / 2)
 
 
@@ -266,5 +266,5 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(
     shown.begin(list(GRID.cases()), 3)
     shown.end()
     said = capsys.readouterr().err
-    assert "15 runs, 3 of them done before." in said
+    assert "15 runs, 3 already done." in said
     assert "All 15 runs are done" in said

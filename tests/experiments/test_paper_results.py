@@ -14,21 +14,21 @@ from priorband.benchmarks.catalogue import catalogue_entries, catalogue_entry
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unperturbed_centres
 from priorband.errors import DataError, FormatError
-from priorband.experiments import centres
+from priorband.experiments import prior_centres
 from priorband.experiments.cases import Case
-from priorband.experiments.centres import paper_centres, published_centres
 from priorband.experiments.figures.style import display_name
-from priorband.experiments.paper import (
+from priorband.experiments.paper_results import (
     LAST_BUDGET,
-    TABLES,
-    TRACES,
-    Place,
-    Printed,
+    TABLES_FILE,
+    TRACES_FILE,
+    PaperCell,
+    PaperCellKey,
     authors_traces,
-    printed_cells,
+    paper_cells,
 )
-from priorband.experiments.report.report import TOPICS
-from priorband.experiments.running import Places, all_centres
+from priorband.experiments.prior_centres import paper_centres, published_centres
+from priorband.experiments.report.full_report import TOPICS
+from priorband.experiments.runner import Folders, case_centres
 
 HEAD = "table,horizon,prior,benchmark,algorithm,mean,std,workers,seeds,bold,note"
 ROW = "some,5x,near_optimum,PD1-WMT,ASHA(+ESP),0.5,0.25,4,10,0,"
@@ -41,24 +41,24 @@ CENTRES = {quality: dict(centre) for quality, centre in unperturbed_centres(Hart
 
 def test_every_cell_of_the_real_tables_is_read() -> None:
     paper = paper_folder()
-    with open(paper / TABLES, encoding="utf-8", newline="") as lines:
+    with open(paper / TABLES_FILE, encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    cells = printed_cells(paper)
+    cells = paper_cells(paper)
     assert len(rows) == 924
     for row in rows:
-        place = Place(
+        place = PaperCellKey(
             row["benchmark"],
             {"near_optimum": "near-optimum"}.get(row["prior"], row["prior"]),
             row["algorithm"],
             {"1x": 1.0, "5x": 5.0, "10x": 10.0, "12x": 12.0, "20x": 20.0}[row["horizon"]],
             int(row["workers"]),
         )
-        assert cells[place] == Printed(float(row["mean"]), float(row["std"]), int(row["seeds"]))
+        assert cells[place] == PaperCell(float(row["mean"]), float(row["std"]), int(row["seeds"]))
 
 
 def test_each_table_has_the_cells_that_its_head_says() -> None:
     """Two of the parallel tables repeat 84 cells: PriorBand and ASHA stand in several."""
-    cells = printed_cells(paper_folder())
+    cells = paper_cells(paper_folder())
     found = Counter((place.workers, place.horizon) for place in cells)
     assert found == {
         **{(1, horizon): 12 * 3 * 3 for horizon in (5.0, 12.0)},  # RS, HB, PriorBand
@@ -71,25 +71,25 @@ def test_each_table_has_the_cells_that_its_head_says() -> None:
 def test_our_topics_find_every_printed_cell_by_our_names() -> None:
     known = {one.paper_name for one in catalogue_entries().values() if one.paper_name}
     wanted = {
-        Place(benchmark, prior, display_name(method), horizon, topic.workers)
+        PaperCellKey(benchmark, prior, display_name(method), horizon, topic.workers)
         for topic in TOPICS
         for benchmark in known
         for prior in QUALITIES
         for method in topic.methods
         for horizon in topic.horizons
     }
-    assert set(printed_cells(paper_folder())) <= wanted
+    assert set(paper_cells(paper_folder())) <= wanted
 
 
 def test_without_a_folder_there_are_no_figures(tmp_path: Path) -> None:
     for paper in (None, tmp_path):
-        assert (printed_cells(paper), authors_traces(paper)) == ({}, {})
+        assert (paper_cells(paper), authors_traces(paper)) == ({}, {})
 
 
 def test_a_cell_is_read_under_our_names_of_priors(tmp_path: Path) -> None:
-    (tmp_path / TABLES).write_text(f"{HEAD}\n{ROW}\n")
-    place = Place("PD1-WMT", "near-optimum", "ASHA(+ESP)", 5.0, 4)
-    assert printed_cells(tmp_path) == {place: Printed(0.5, 0.25, 10)}
+    (tmp_path / TABLES_FILE).write_text(f"{HEAD}\n{ROW}\n")
+    place = PaperCellKey("PD1-WMT", "near-optimum", "ASHA(+ESP)", 5.0, 4)
+    assert paper_cells(tmp_path) == {place: PaperCell(0.5, 0.25, 10)}
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_a_cell_is_read_under_our_names_of_priors(tmp_path: Path) -> None:
     ids=["no head", "short", "no number", "no horizon", "cut off", "no text"],
 )
 def test_a_damaged_table_is_named(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / TABLES).write_bytes(content + b"\n" + ROW.encode() + b"\n")
-    with pytest.raises(DataError, match=r"tables\.csv does not hold what it should"):
-        printed_cells(tmp_path)
+    (tmp_path / TABLES_FILE).write_bytes(content + b"\n" + ROW.encode() + b"\n")
+    with pytest.raises(DataError, match=r"tables\.csv does not have the expected content"):
+        paper_cells(tmp_path)
 
 
 # Traces
@@ -125,17 +125,17 @@ def test_the_authors_traces_have_fifty_seeds_and_never_rise() -> None:
 def test_the_traces_of_random_search_are_the_printed_cells() -> None:
     """It trains in full only, so that the lowest loss seen is the one that tables print."""
     paper = paper_folder()
-    traces, cells = authors_traces(paper), printed_cells(paper)
+    traces, cells = authors_traces(paper), paper_cells(paper)
     for (benchmark, prior, algorithm), rows in traces.items():
         if algorithm == "RS" and benchmark != "PD1-ImageNet":
             for horizon in (5, 12):
-                printed = cells[Place(benchmark, prior, "RS", float(horizon), 1)]
+                printed = cells[PaperCellKey(benchmark, prior, "RS", float(horizon), 1)]
                 assert rows[:, horizon - 1].mean() == pytest.approx(printed.mean, abs=6e-4)
                 assert rows[:, horizon - 1].std(ddof=1) == pytest.approx(printed.sd, abs=6e-4)
 
 
 def trace_file(folder: Path, text: str) -> Path:
-    path = folder / TRACES
+    path = folder / TRACES_FILE
     path.parent.mkdir()
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write(text)
@@ -158,7 +158,7 @@ def test_a_budget_without_a_result_is_nan(tmp_path: Path) -> None:
 )
 def test_damaged_traces_are_named(tmp_path: Path, rows: str) -> None:
     trace_file(tmp_path, f"benchmark,prior,algorithm,seed,{BUDGETS}\n{rows}")
-    with pytest.raises(DataError, match=r"by_integer_budget\.csv\.gz does not hold"):
+    with pytest.raises(DataError, match=r"by_integer_budget\.csv\.gz does not have"):
         authors_traces(tmp_path)
 
 
@@ -167,7 +167,7 @@ def test_traces_that_are_no_archive_are_named(tmp_path: Path, spoiled: object) -
     assert callable(spoiled)
     path = trace_file(tmp_path, f"benchmark,prior,algorithm,seed,{BUDGETS}\n{TRACE}\n")
     path.write_bytes(spoiled(path.read_bytes()))
-    with pytest.raises(DataError, match=r"by_integer_budget\.csv\.gz does not hold"):
+    with pytest.raises(DataError, match=r"by_integer_budget\.csv\.gz does not have"):
         authors_traces(tmp_path)
 
 
@@ -181,7 +181,7 @@ def test_centres_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     def never(benchmark: object) -> None:
         raise AssertionError("made again")
 
-    monkeypatch.setattr(centres, "unperturbed_centres", never)
+    monkeypatch.setattr(prior_centres, "unperturbed_centres", never)
     assert paper_centres([catalogue_entry(NAME)], None, tmp_path / "new") == first
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["priors.json"]
 
@@ -229,25 +229,25 @@ def test_the_authors_centres_stand_for_the_real_benchmark_and_its_stand_in(rules
 
 def test_rules_without_the_authors_centres_say_how_to_name_them(tmp_path: Path) -> None:
     for paper in (None, tmp_path):
-        with pytest.raises(DataError, match="Name it with --paper or PRIORBAND_PAPER"):
+        with pytest.raises(DataError, match="Set it with --paper or PRIORBAND_PAPER"):
             published_centres("published", [catalogue_entry("pd1-wmt")], paper)
 
 
 def test_a_benchmark_that_the_authors_did_not_run_is_refused_at_once() -> None:
     wanted = [catalogue_entry("pd1-wmt"), catalogue_entry(NAME), catalogue_entry("hartmann6-bad")]
-    with pytest.raises(DataError, match="have no priors of hartmann3-good, hartmann6-bad: "):
+    with pytest.raises(DataError, match="have no priors for hartmann3-good, hartmann6-bad: "):
         published_centres("authors", wanted, paper_folder())
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": {"PD1-WMT": {"priors": {}}}}'])
 def test_a_damaged_file_of_the_authors_centres_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "priors.json").write_text(content)
-    with pytest.raises(DataError, match=r"priors\.json does not hold what it should"):
+    with pytest.raises(DataError, match=r"priors\.json does not have the expected content"):
         published_centres("published", [catalogue_entry("pd1-wmt")], tmp_path)
 
 
 @pytest.mark.parametrize("rules", ["authors", "published"])
 def test_cases_find_their_authors_centres(rules: str, tmp_path: Path) -> None:
     case = Case(rules, "pd1-wmt", "bad", "priorband", 1, 0, 1.0)
-    found = all_centres([case], Places(tmp_path, None, paper_folder()))
+    found = case_centres([case], Folders(tmp_path, None, paper_folder()))
     assert list(found) == [f"{rules}/pd1-wmt"]

@@ -14,10 +14,16 @@ from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.benchmarks.priors import QUALITIES, prior_centre, unperturbed_centres
 from priorband.benchmarks.published import Unequal
 from priorband.benchmarks.tabular import Tabular
-from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from
-from priorband.experiments.record import Record, opened, plain, record_from, run
-from priorband.experiments.rules import Centres, centre_of, published_method, setting
-from priorband.experiments.running import CODE
+from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from_json
+from priorband.experiments.rules import Centres, case_prior_centre, published_method, set_up_case
+from priorband.experiments.run_record import (
+    RunRecord,
+    record_from_columns,
+    record_to_json,
+    recorded_study,
+    run_case,
+)
+from priorband.experiments.runner import CODE
 from priorband.named_methods import optimizer
 from priorband.optimizers import Optimizer
 from priorband.samplers.combine import Staged
@@ -31,8 +37,8 @@ CENTRES: Centres = {
 }
 
 
-def made(case: Case) -> Record:
-    return run(case, catalogue_entry(case.benchmark).make(None), CENTRES)
+def made(case: Case) -> RunRecord:
+    return run_case(case, catalogue_entry(case.benchmark).make(None), CENTRES)
 
 
 CASES = [
@@ -46,7 +52,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
     record = made(case)
-    study = opened(record, catalogue_entry(case.benchmark).make(None), CENTRES)
+    study = recorded_study(record, catalogue_entry(case.benchmark).make(None), CENTRES)
     assert study.replay().exact
     assert len(study.state.history) == len(record)
     assert study.best is not None
@@ -56,9 +62,9 @@ def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_survives_json(case: Case) -> None:
     record = made(case)
-    read = json.loads(json.dumps(plain(record), allow_nan=False))
-    again = record_from(case_from(read["case"]), read["columns"], read["values"])
-    assert plain(again) == plain(record)
+    read = json.loads(json.dumps(record_to_json(record), allow_nan=False))
+    again = record_from_columns(case_from_json(read["case"]), read["columns"], read["values"])
+    assert record_to_json(again) == record_to_json(record)
     for name, column in record.columns.items():
         assert again.columns[name].dtype == column.dtype
 
@@ -115,11 +121,11 @@ def test_a_failed_training_is_recorded_as_one() -> None:
             return np.full(len(configs), np.nan)
 
     case = Case("paper", NAME, NO_PRIOR, "hyperband", 1, 0, 2.0)
-    record = run(case, Fails(), {})  # type: ignore[arg-type]  # takes any configuration
+    record = run_case(case, Fails(), {})  # type: ignore[arg-type]  # takes any configuration
     assert np.isnan(record.columns["loss"]).all()
-    read = json.loads(json.dumps(plain(record), allow_nan=False))
-    again = record_from(case, read["columns"], read["values"])
-    assert opened(again, Fails(), {}).replay().exact  # type: ignore[arg-type]  # as above
+    read = json.loads(json.dumps(record_to_json(record), allow_nan=False))
+    again = record_from_columns(case, read["columns"], read["values"])
+    assert recorded_study(again, Fails(), {}).replay().exact  # type: ignore[arg-type]  # as above
 
 
 @pytest.mark.parametrize(
@@ -136,19 +142,25 @@ def test_a_failed_training_is_recorded_as_one() -> None:
 )
 def test_what_is_no_record_is_refused(spoiled: object) -> None:
     assert callable(spoiled)
-    read = plain(made(CASES[0]))
+    read = record_to_json(made(CASES[0]))
     spoiled(read["columns"])
-    with pytest.raises(FormatError, match="is no record of a run"):
-        record_from(CASES[0], read["columns"], read["values"])
+    with pytest.raises(FormatError, match="is invalid: "):
+        record_from_columns(CASES[0], read["columns"], read["values"])
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [None, {}, {"rules": "paper"}, CASES[0].plain() | {"seed": "0"}, CASES[0].plain() | {"x": 0}],
+    [
+        None,
+        {},
+        {"rules": "paper"},
+        CASES[0].to_json() | {"seed": "0"},
+        CASES[0].to_json() | {"x": 0},
+    ],
 )
 def test_what_is_no_case_is_refused(wrong: object) -> None:
     with pytest.raises(FormatError, match="A run's case"):
-        case_from(wrong)
+        case_from_json(wrong)
 
 
 def test_a_grid_runs_methods_that_ignore_the_prior_once() -> None:
@@ -164,13 +176,13 @@ def test_the_papers_rules_perturb_the_near_optimum_centre_by_seed() -> None:
     bench = Hartmann(3)
     for seed in range(3):
         case = Case("paper", NAME, "near-optimum", "priorband", 1, seed, 1.0)
-        ours = centre_of(case, bench.space, CENTRES)
+        ours = case_prior_centre(case, bench.space, CENTRES)
         assert ours == dict(prior_centre(bench, "near-optimum", seed))
 
 
 def test_the_published_bo_begins_with_a_weak_prior() -> None:
     case = Case("published", NAME, "good", "bo", 1, 0, 1.0)
-    study = setting(case, Hartmann(3), CENTRES).study
+    study = set_up_case(case, Hartmann(3), CENTRES).study
     assert isinstance(study.prior, Independent)
     assert {d.sigma for d in study.prior.densities if isinstance(d, TruncatedNormal)} == {0.5}
     assert study.ask().origin == "prior"
@@ -194,7 +206,7 @@ def test_the_published_methods_carry_their_departures() -> None:
 @pytest.mark.parametrize(("rules", "method"), [*product(("paper", "published"), ("asha", "sh"))])
 def test_a_hartmann_functions_noise_follows_the_seed(rules: str, method: str) -> None:
     cases = [Case(rules, NAME, NO_PRIOR, method, 1, seed, 1.0) for seed in (0, 1)]
-    assert [setting(case, Hartmann(3), {}).benchmark for case in cases] == [
+    assert [set_up_case(case, Hartmann(3), {}).benchmark for case in cases] == [
         *(Hartmann(3, "good", 0), Hartmann(3, "good", 1))
     ]
 
@@ -207,13 +219,13 @@ def test_trials_of_published_parallel_runs_alone_wait(
     rules: str, workers: int, pause: float
 ) -> None:
     case = Case(rules, NAME, NO_PRIOR, "asha", workers, 0, 1.0)
-    assert setting(case, Hartmann(3), {}).pause == pause
+    assert set_up_case(case, Hartmann(3), {}).pause == pause
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_promotion_of_a_promotion_has_the_root_of_both(case: Case) -> None:
     record = made(case)
-    trials = opened(
+    trials = recorded_study(
         record, catalogue_entry(case.benchmark).make(None), CENTRES
     ).state.history.trials
     assert record.roots.tolist() == [trial.root for trial in trials]
@@ -226,7 +238,7 @@ def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Pa
     beliefs = {}
     for rules in RULES:
         case = Case(rules, "own", "near-optimum", "priorband", 1, 3, 1.0)
-        belief = setting(case, Tabular(path), centres).study.prior
+        belief = set_up_case(case, Tabular(path), centres).study.prior
         assert isinstance(belief, Independent)
         beliefs[rules] = belief.mode, belief.densities
     assert beliefs["authors"] == beliefs["paper"]
@@ -238,13 +250,13 @@ def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Pa
 def test_an_integer_is_opened_as_one(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("units,epoch,loss\n1,1,0.9\n1,9,0.8\n90,1,0.7\n90,9,0.6\n")
-    record = run(Case("paper", "own", NO_PRIOR, "hyperband", 1, 0, 2.0), Tabular(path), {})
-    trials = opened(record, Tabular(path), {}).state.history.trials
+    record = run_case(Case("paper", "own", NO_PRIOR, "hyperband", 1, 0, 2.0), Tabular(path), {})
+    trials = recorded_study(record, Tabular(path), {}).state.history.trials
     assert {type(trial.config["units"]) for trial in trials} == {int}
 
 
 def test_what_runs_decide_changes_with_the_number_of_the_code_only() -> None:
-    """If this fails, raise `CODE` in running.py and write the new digest beside it here."""
+    """If this fails, raise `CODE` in runner.py and write the new digest beside it here."""
     cases = [
         Case(rules, NAME, quality, method, workers, 0, 2.0)
         for rules, workers in (("paper", 1), ("published", 4))

@@ -1,4 +1,4 @@
-"""Tables: values at horizons run_in_processes out by hand, and how far they lie from what is printed."""
+"""Tables: values at horizons computed by hand, and how they compare with the printed ones."""
 
 import csv
 import io
@@ -14,9 +14,9 @@ from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import NO_PRIOR, Case
 from priorband.experiments.paper_results import PaperCell, PaperCellKey
-from priorband.experiments.report import paper_comparison
+from priorband.experiments.report import method_comparison, paper_comparison
 from priorband.experiments.report.blocks import ReportTable
-from priorband.experiments.report.method_comparison import rank_table
+from priorband.experiments.report.method_comparison import rank_table, regret_figures
 from priorband.experiments.report.pages import as_csv
 from priorband.experiments.report.paper_comparison import first_table_section, trace_section
 from priorband.experiments.report.results import Results, benchmark_prior_pairs
@@ -318,7 +318,8 @@ def test_traces_without_spread_are_equal_to_five_digits_or_show_the_difference(
     assert [shown.text for shown in row[3:]] == ["=", "(-0.100)", *["-2.8"] * 17, "–"]
     assert [shown.bold for shown in row[3:]] == [False, False, *[True] * 17, False]
     assert section.paragraphs[-1] == (
-        "LCBench: 0 of 17 within one standard error, 0 within two; of 2 without any spread, 1 agree."
+        "LCBench: 0 of 17 within one standard error, 0 within two; "
+        "of 2 without any spread, 1 agree."
     )
     numbers = rows_of(found)
     assert [r["difference_in_se"] for r in numbers[:2]] == ["", ""]
@@ -426,7 +427,22 @@ def test_methods_are_ranked_on_the_papers_benchmarks_where_there_are_any() -> No
         assert means == {rank}
 
 
-def test_a_configuration_whose_promotion_failed_is_the_incumbent_no_more() -> None:
+def test_regret_names_the_benchmarks_of_the_mean_only_if_it_shows_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(method_comparison, "curves", lambda panels, frame, name: "<svg></svg>")
+    elsewhere = [
+        *made("random", NO_PRIOR, [(1, 0.1)], name="hartmann3-good", rules="paper"),
+        *made("priorband", "good", [(1, 0.9)], name="hartmann3-good", rules="paper"),
+    ]
+    results = Results([*PRIORBAND, *RANDOM, *elsewhere])
+    [figure] = regret_figures(results, SCOPE, "regret", (12.0,))
+    assert figure.caption.endswith("The first panel is the mean over LC-126026.")
+    [figure] = regret_figures(results, Scope("paper", SCOPE.methods), "regret", (12.0,))
+    assert figure.caption.endswith("of the methods shown on the benchmark.")
+
+
+def test_a_configuration_whose_promotion_failed_is_no_longer_the_incumbent() -> None:
     run = record(PRIORBAND[0].case, [(1, 0.3), (1, 0.5), (1, math.nan)])
     run.columns["parent"][:] = [-1, -1, 0]
     results = Results([run])

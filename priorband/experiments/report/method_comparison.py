@@ -167,9 +167,11 @@ def regret_figures(
             caption = (
                 f"Normalised regret with {prior} priors, mean and standard error over seeds: 0 is "
                 "the best and 1 the worst loss after full training of any incumbent of the methods "
-                "shown on the benchmark. The first panel is the mean over "
-                f"{_benchmark_titles(results, scope)}."
+                "shown on the benchmark."
             )
+            titles = _benchmark_titles(results, scope)
+            if titles:
+                caption += f" The first panel is the mean over {titles}."
             figure = f"{name}-{prior}"
             figures.append(Figure(figure, caption, curves(panels, frame, figure)))
     return figures

@@ -73,14 +73,14 @@ def _grid(seeds: int, workers: int, budget: float) -> CaseGrid:
 
 PRESETS = {
     "paper-small": Preset(
-        "the first table with 10 seeds, and the figures: minutes",
+        "the first table with 10 seeds, and the figures (takes minutes)",
         lambda available: [
             *_three_rules(available, SINGLE_METHODS, _grid(10, 1, 12.0)),
             _probability_grid(10, 12.0),
         ],
     ),
     "paper-single": Preset(
-        "one worker, 50 seeds: random search, Hyperband, their priors, PriorBand",
+        "one worker, 50 seeds: random search and Hyperband with and without priors, PriorBand",
         lambda available: [
             *_three_rules(available, (*SINGLE_METHODS, *PRIOR_BASELINES), _grid(50, 1, 20.0)),
             _probability_grid(50, 20.0),
@@ -95,7 +95,7 @@ PRESETS = {
         lambda available: _two_rules(available, (*MODEL_METHODS, "priorband"), _grid(50, 1, 20.0)),
     ),
     "ablations": Preset(
-        "one worker, 50 seeds: PriorBand with a part changed",
+        "one worker, 50 seeds: variants of PriorBand",
         lambda available: [replaced(_grid(50, 1, 12.0), benchmarks=available, methods=ABLATIONS)],
     ),
 }

@@ -312,18 +312,18 @@ def test_curved_paths_are_only_shortened() -> None:
 def test_arrays_of_different_shapes_are_refused(
     x: np.ndarray, y: np.ndarray, error: np.ndarray | None
 ) -> None:
-    with pytest.raises(DataError, match="of one length, got shapes"):
+    with pytest.raises(DataError, match="of the same length, got shapes"):
         Line("a", x, y, error)
 
 
 def test_unsorted_points_are_refused() -> None:
-    with pytest.raises(DataError, match="must not fall"):
+    with pytest.raises(DataError, match="must be ascending"):
         Line("a", np.array([0.0, 2, 1]), X[:3])
 
 
 @pytest.mark.parametrize("limits", [(1.0, 1.0), (2.0, 1.0), (0.0, 1.0), (np.nan, 1.0)])
 def test_impossible_limits_are_refused(limits: tuple[float, float]) -> None:
-    with pytest.raises(DataError, match="the lower first, and above 0"):
+    with pytest.raises(DataError, match="the lower one first, and above 0"):
         Frame("", "", log_y=True, y_limits=limits)
 
 
@@ -384,7 +384,7 @@ def test_any_values_make_a_violin(values: list[float], log_y: bool) -> None:
 
 
 def test_values_of_a_group_stand_in_one_row() -> None:
-    with pytest.raises(DataError, match=r"in one row, got the shape \(2, 2\)"):
+    with pytest.raises(DataError, match=r"must be one-dimensional, got the shape \(2, 2\)"):
         Group("good", np.ones((2, 2)))
 
 

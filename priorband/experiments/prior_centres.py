@@ -65,7 +65,7 @@ def published_centres(
     try:
         published = json.loads(path.read_text(encoding="utf-8"))["benchmarks"]
         unknown = [entry.name for entry in wanted if entry.paper_name not in published]
-        centres = {
+        centres: dict[str, CentresByQuality] = {
             f"{rules}/{entry.name}": {
                 quality: published[entry.paper_name]["priors"][quality.replace("-", "_")]["config"]
                 for quality in QUALITIES

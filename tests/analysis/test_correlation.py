@@ -1,4 +1,4 @@
-"""Correlation of fidelities, against scipy, by hand, and for the paper's own classes."""
+"""Correlation of fidelities: against scipy, by hand, and for the paper's classes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ from priorband.space.parameters import Float
 from priorband.space.space import Space
 
 
-class Made:
-    """A benchmark on [0, 1] whose fidelities rank as a function says."""
+class FunctionBenchmark:
+    """A benchmark on [0, 1] whose losses at each fidelity come from a function."""
 
     space = Space({"x": Float(0.0, 1.0)})
 
@@ -54,7 +54,7 @@ def test_spearman_by_hand() -> None:
     assert spearman(np.array([1.0, 2.0]), np.array([5.0, 4.0])) == -1.0
 
 
-def test_spearman_is_not_defined_where_all_are_alike() -> None:
+def test_spearman_is_undefined_if_all_values_are_equal() -> None:
     assert math.isnan(spearman(np.array([1.0, 1.0]), np.array([1.0, 2.0])))
 
 
@@ -79,20 +79,20 @@ def test_spearman_is_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
 
 
 def test_fidelities_that_agree_have_a_correlation_of_one_and_stop_at_once() -> None:
-    found = correlation_curve(Made(Fidelity("epochs", 1, 9)))
+    found = correlation_curve(FunctionBenchmark(Fidelity("epochs", 1, 9)))
     assert found.fidelities.tolist() == list(range(1, 10))
     assert found.means.tolist() == [1.0] * 9
     assert found.deviations.tolist() == [0.0] * 9
     assert found.repeats == 3
 
 
-def test_fidelities_that_turn_the_order_round_have_minus_one() -> None:
-    found = correlation_curve(Made(Fidelity("epochs", 1, 9), low=-1.0))
+def test_fidelities_with_the_reverse_order_have_minus_one() -> None:
+    found = correlation_curve(FunctionBenchmark(Fidelity("epochs", 1, 9), low=-1.0))
     assert found.means.tolist() == [-1.0] * 8 + [1.0]
 
 
-def test_a_fidelity_at_which_all_are_alike_says_nothing() -> None:
-    found = correlation_curve(Made(Fidelity("epochs", 1, 3), low=0.0))
+def test_a_fidelity_with_equal_losses_has_a_correlation_of_zero() -> None:
+    found = correlation_curve(FunctionBenchmark(Fidelity("epochs", 1, 3), low=0.0))
     assert found.means.tolist() == [0.0, 0.0, 1.0]
 
 
@@ -115,7 +115,7 @@ def test_a_curve_is_the_mean_of_its_repeats() -> None:
     assert (one.repeats, two.repeats) == (1, 2)
 
 
-def test_repeats_go_on_until_the_mean_stands_still() -> None:
+def test_repeats_stop_when_the_mean_does_not_change() -> None:
     bench, asked = Hartmann(3), (3, 11, 33, 100)
     found = correlation_curve(bench, asked, tolerance=0.02)
     before = correlation_curve(bench, asked, tolerance=0.02, max_repeats=found.repeats - 1)
@@ -142,7 +142,7 @@ def test_the_good_hartmann_function_correlates_better_than_the_terrible_one() ->
     assert means[0] > means[1]
 
 
-def test_a_tenth_of_a_whole_list_is_at_its_tenth_place() -> None:
+def test_a_tenth_of_a_complete_list_is_at_a_tenth_of_its_length() -> None:
     """Place floor(n / 10): epoch 6 of LCBench's 52, 22 of JAHS' 3 to 200, 60 of CIFAR-100's."""
     assert range(1, 53)[tenth_index(range(1, 53))] == 6
     assert range(3, 201)[tenth_index(range(3, 201))] == 22
@@ -161,13 +161,13 @@ def test_a_tenth_of_a_whole_list_is_at_its_tenth_place() -> None:
         ((1, 5, 17, 52), 1, 5),
     ],
 )
-def test_of_some_fidelities_it_is_the_nearest_to_that_of_the_whole_list(
+def test_a_tenth_of_some_fidelities_is_the_nearest_to_that_of_all(
     rungs: tuple[int, ...], low: int, chosen: int
 ) -> None:
     assert rungs[tenth_index(rungs, low)] == chosen
 
 
-def test_a_whole_list_and_its_lowest_fidelity_agree() -> None:
+def test_a_complete_list_has_the_same_tenth_with_and_without_low() -> None:
     for low, high in ((1, 52), (3, 200), (45, 199), (3, 99), (1, 74), (1, 19)):
         whole = range(low, high + 1)
         assert tenth_index(whole) == tenth_index(whole, low)
@@ -188,8 +188,8 @@ def test_high_is_at_least_eight_tenths() -> None:
     assert not is_high_correlation(fidelities, curve)
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
-    share = Made(Fidelity("share", 0.1, 1.0))
+def test_invalid_arguments_are_refused() -> None:
+    share = FunctionBenchmark(Fidelity("share", 0.1, 1.0))
     with pytest.raises(SpaceError, match="end with 1.0, a full training, got None"):
         correlation_curve(share)
     with pytest.raises(SpaceError, match="must be ascending and end with"):

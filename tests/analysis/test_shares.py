@@ -58,7 +58,7 @@ def test_spent_is_what_had_ended_when_the_draw_was_made() -> None:
     assert found[27].spent == pytest.approx(3.86)
 
 
-def test_running_trials_have_not_been_paid() -> None:
+def test_running_trials_have_not_cost_anything() -> None:
     study = Study(Space({"x": Float(0, 1, prior=0.5)}), Fidelity("epochs", 1, 9), seed=0)
     mode = study.ask()
     study.ask()

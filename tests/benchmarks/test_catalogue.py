@@ -1,4 +1,4 @@
-"""The catalogue: what each benchmark needs, and what is said when that is not here."""
+"""The catalogue: what each benchmark needs, and the messages if it is missing."""
 
 import csv
 import math
@@ -50,7 +50,7 @@ def test_the_published_names_are_those_of_the_papers_tables() -> None:
     assert len(real) == len(set(real)) == len(printed)
 
 
-def test_whatever_stands_in_says_so_and_nothing_else_does() -> None:
+def test_exactly_the_stand_ins_are_named_as_such() -> None:
     for one in catalogue_entries().values():
         said = "stand-in" in one.title, one.name.endswith("-standin"), "stand-in" in one.family
         assert set(said) == {one.is_stand_in}
@@ -64,7 +64,7 @@ def test_the_prototype_is_not_called_jahs_bench() -> None:
     assert prototype.paper_name is None and "not JAHS-Bench-201" in prototype.title
 
 
-def test_without_a_folder_every_benchmark_with_files_says_how_to_name_one() -> None:
+def test_without_a_data_folder_the_message_says_how_to_set_one() -> None:
     for one in catalogue_entries().values():
         missing = one.missing(None)
         if not one.files:
@@ -74,13 +74,13 @@ def test_without_a_folder_every_benchmark_with_files_says_how_to_name_one() -> N
             assert missing.startswith(f"a folder with {one.files[0]}: set it with {option}")
 
 
-def test_a_missing_file_is_named_with_its_place(tmp_path: Path) -> None:
+def test_a_missing_file_is_named_with_its_path(tmp_path: Path) -> None:
     for one in catalogue_entries().values():
         if one.files and not one.own_folder:
             assert one.missing(tmp_path) == f"the file {tmp_path / one.files[0]}"
 
 
-def test_a_missing_package_is_named_with_what_installs_it(
+def test_a_missing_package_is_named_with_the_command_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = catalogue_entry("lcbench-126026")
@@ -94,7 +94,7 @@ def test_a_missing_package_is_named_with_what_installs_it(
 def test_jahs_is_never_looked_for_in_the_data_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its files are pickles: they are trusted only where they are named for themselves."""
+    """Its files are pickles, so they are loaded only from a folder set for them."""
     one = catalogue_entry("jahs-cifar10")
     for file in one.files:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -111,12 +111,12 @@ def test_jahs_is_never_looked_for_in_the_data_folder(
 
 
 @pytest.mark.parametrize("name", [name for name in catalogue_entries() if "lcbench" not in name])
-def test_a_benchmark_that_is_here_trains_a_random_configuration_in_full(name: str) -> None:
+def test_an_available_benchmark_has_a_loss_for_a_random_configuration(name: str) -> None:
     folder = None if name.startswith("hartmann") else data_folder()
     check_trains(catalogue_entry(name), folder)
 
 
-def test_all_tasks_of_lcbench_train_a_random_configuration_in_full() -> None:
+def test_all_tasks_of_lcbench_have_a_loss_for_a_random_configuration() -> None:
     for one in catalogue_entries().values():
         if one.family == "LCBench":
             check_trains(one, data_folder())
@@ -134,7 +134,7 @@ def check_trains(one: CatalogueEntry, folder: Path | None) -> None:
         assert loss > 0
 
 
-def test_a_digest_follows_every_file_of_a_benchmark(tmp_path: Path) -> None:
+def test_a_digest_changes_with_every_file_of_a_benchmark(tmp_path: Path) -> None:
     one = catalogue_entry("lcbench-126026")
     found = set()
     for spoiled in (None, *one.files):
@@ -151,7 +151,7 @@ def test_a_digest_follows_every_file_of_a_benchmark(tmp_path: Path) -> None:
 # Tables of the user's own
 
 
-def test_a_table_of_ones_own_is_a_benchmark(runs: Path) -> None:
+def test_the_users_own_table_is_a_benchmark(runs: Path) -> None:
     nearest = catalogue_entry(f"table:{runs}:step:error")
     assert (nearest.title, nearest.family) == ("runs.csv (nearest row)", "own")
     assert nearest.missing(None) == ""
@@ -172,14 +172,14 @@ def test_a_fitted_table_is_a_surrogate_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["table", "fitted"])
-def test_ones_own_table_that_is_not_there_is_missing(kind: str, tmp_path: Path) -> None:
+def test_a_users_table_that_does_not_exist_is_missing(kind: str, tmp_path: Path) -> None:
     assert (
         catalogue_entry(f"{kind}:{tmp_path}/none.csv").missing(None)
         == f"the file {tmp_path}/none.csv"
     )
 
 
-def test_ones_own_table_is_not_looked_for_in_the_data_folder(
+def test_a_users_table_is_not_looked_up_in_the_data_folder(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(runs.parent)
@@ -193,7 +193,7 @@ def test_ones_own_table_is_not_looked_for_in_the_data_folder(
 @pytest.mark.parametrize(
     "name", ["table:", "table::epoch", "fitted::", "table:a.csv:epoch:loss:more", "table:a.csv::"]
 )
-def test_what_names_no_table_is_refused(name: str) -> None:
+def test_an_invalid_name_of_a_table_is_refused(name: str) -> None:
     with pytest.raises(SpaceError, match=r"A table of your own is table:FILE\.csv\[:FIDELITY"):
         catalogue_entry(name)
 

@@ -1,4 +1,4 @@
-"""Past runs read from a file: what its columns suggest, and what is wrong with it."""
+"""Reading past runs from a file: the inferred space, and the errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_columns_suggest_parameters(
 @pytest.mark.parametrize(
     ("low", "high", "integer"), [("1", "27", True), ("1.0", "27", True), ("0.25", "1", False)]
 )
-def test_the_fidelity_is_whole_where_all_on_record_are(
+def test_the_fidelity_is_an_integer_if_all_recorded_ones_are(
     write: Write, low: str, high: str, integer: bool
 ) -> None:
     fidelity = read(write(f"x,z,loss\n1,{low},1\n1,{high},1\n2,{low},1\n"), "z").fidelity
@@ -85,7 +85,7 @@ def test_named_columns_make_the_space_and_others_are_ignored(write: Write) -> No
     assert table.losses.tolist() == [0.5, 0.6, 0.2]
 
 
-def test_a_given_space_says_what_cells_mean(write: Write) -> None:
+def test_a_space_determines_the_values_of_cells(write: Write) -> None:
     space = Space(
         {
             "flag": Categorical([True, False]),
@@ -115,7 +115,7 @@ def test_a_given_space_says_what_cells_mean(write: Write) -> None:
     )
 
 
-def test_a_file_as_spreadsheets_write_it_is_read(write: Write) -> None:
+def test_a_file_written_by_a_spreadsheet_is_read(write: Write) -> None:
     path = write('\ufeff"x", c ,epoch,"loss"\r\n\r\n1,"a, b",1,0.5\r\n 2 ,c,9, 0.4\r\n')
     table = read(path)
     assert table.configs == ({"x": 1, "c": "a, b"}, {"x": 2, "c": "c"})
@@ -171,7 +171,7 @@ OUTSIDE = Space({"x": Float(0, 1)})
         ),
     ],
 )
-def test_a_file_that_is_no_table_of_runs_is_told_why(
+def test_an_invalid_file_is_refused_with_a_reason(
     write: Write, text: str, space: SpaceOrColumns, message: str
 ) -> None:
     with pytest.raises(DataError) as caught:
@@ -195,7 +195,7 @@ def test_an_index_that_pandas_wrote_can_be_left_out(write: Write) -> None:
     assert list(table.space.parameters) == ["x"]
 
 
-def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
         read(tmp_path / "none.csv")
     binary = tmp_path / "runs.csv"

@@ -1,4 +1,4 @@
-"""`priorband bench`: lists, runs, what is refused, and how it is stopped."""
+"""`priorband bench`: lists, runs, errors and interruptions."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ FOLDERS = ("PRIORBAND_DATA", "PRIORBAND_PAPER", "PRIORBAND_JAHS")
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folders but those that a test names; results lie in the test's own."""
+    """No folders are set in the environment, and results are in the test's own folder."""
     for name in FOLDERS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -47,7 +47,7 @@ def listed(capsys: Any, *words: str) -> dict[str, str]:
     return {line.split()[0]: line for line in out.splitlines()}
 
 
-def test_without_data_a_list_says_what_is_missing_and_how_to_name_it(capsys: Any) -> None:
+def test_without_data_the_list_says_what_is_missing_and_how_to_set_it(capsys: Any) -> None:
     found = listed(capsys)
     assert found[NAME].endswith("MFH3 (good correlation): available")
     assert (
@@ -61,13 +61,13 @@ def test_without_data_a_list_says_what_is_missing_and_how_to_name_it(capsys: Any
     ]
 
 
-def test_a_list_of_all_has_the_tasks_that_the_paper_does_not_use(capsys: Any) -> None:
+def test_the_complete_list_has_the_tasks_that_the_paper_does_not_use(capsys: Any) -> None:
     few, every = listed(capsys), listed(capsys, "--all")
     more = set(every) - set(few)
     assert len(more) == 34 - 5 and all(name.startswith("lcbench-") for name in more)
 
 
-def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
+def test_with_data_the_list_says_what_is_available(capsys: Any) -> None:
     pytest.importorskip("onnxruntime")
     data = data_folder()
     found = listed(capsys, "--data", str(data))
@@ -79,7 +79,9 @@ def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
     }
 
 
-def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stand_in_is_used_only_if_the_real_benchmark_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from priorband.benchmarks.catalogue import CatalogueEntry
 
     lacking = {"pd1-wmt", "jahs-cifar10"}
@@ -136,7 +138,7 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         ),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_anything_is(
+def test_invalid_options_are_refused_before_anything_is_run(
     words: list[str], said: str, capsys: Any, tmp_path: Path
 ) -> None:
     assert run(*words) == 1
@@ -156,7 +158,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is(
         (["--prior", "good"], "Did you mean --priors?"),
     ],
 )
-def test_words_that_do_not_fit_end_with_two(words: list[str], said: str, capsys: Any) -> None:
+def test_malformed_arguments_exit_with_2(words: list[str], said: str, capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:
         run(*words)
     out, err = capsys.readouterr()
@@ -190,8 +192,8 @@ def test_a_grid_runs_once_and_is_reported(capsys: Any, tmp_path: Path) -> None:
     assert (tmp_path / "bench-results" / "report" / "report.html").is_file()
 
 
-def test_what_is_asked_for_takes_the_place_of_what_a_preset_has(tmp_path: Path) -> None:
-    """A preset of the paper's benchmarks runs on others, though none of the paper's is here."""
+def test_options_replace_the_values_of_a_preset(tmp_path: Path) -> None:
+    """A preset runs on other benchmarks although none of the paper's is available."""
     words = ("--benchmarks", NAME, "--methods", "random", "priorband", "--priors", "bad")
     few = ("--seeds", "1", "--budget", "1", "--workers", "2", "--results", "r")
     assert run("--preset", "paper-parallel", "--rules", "paper", *words, *few) == 0
@@ -216,13 +218,13 @@ def test_a_report_takes_more_folders_and_names_those_without_results(
         assert {row["method"] for row in csv.DictReader(lines)} == {"random", "hyperband"}
 
 
-def test_without_a_terminal_nothing_but_lines_is_printed(tmp_path: Path) -> None:
+def test_without_a_terminal_only_lines_of_text_are_printed(tmp_path: Path) -> None:
     done = priorband("bench", "run", *SMALL, "--processes", 2, cwd=tmp_path)
     assert done.returncode == 0
     assert no_control_codes(done.stdout) and no_control_codes(done.stderr)
 
 
-def test_a_grid_that_is_interrupted_keeps_what_it_has_done(tmp_path: Path) -> None:
+def test_an_interrupted_grid_keeps_its_finished_runs(tmp_path: Path) -> None:
     words = ("--benchmarks", NAME, "--methods", "hyperband", "--seeds", "5000", "--budget", "20")
     grid = subprocess.Popen(
         [sys.executable, "-m", "priorband", "bench", "run", *words, "--processes", "1"],
@@ -258,7 +260,7 @@ class Terminal(io.StringIO):
 CASES = [Case("paper", NAME, "none", "random", 1, seed, 1.0) for seed in range(4)]
 
 
-def test_on_a_terminal_a_bar_shows_how_far_it_is_and_how_long_it_takes(
+def test_in_a_terminal_a_bar_shows_progress_and_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
@@ -277,7 +279,7 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is_and_how_long_it_takes(
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")  # the cursor is back
 
 
-def test_a_bar_that_is_stopped_gives_the_terminal_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_bar_restores_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
     shown = Progress(1, terminal)
@@ -289,7 +291,7 @@ def test_a_bar_that_is_stopped_gives_the_terminal_back(monkeypatch: pytest.Monke
     assert "All" not in said
 
 
-def test_where_all_is_done_before_there_is_no_bar() -> None:
+def test_there_is_no_bar_if_all_runs_were_done_before() -> None:
     terminal = Terminal()
     shown = Progress(1, terminal)
     shown.begin([], 5)
@@ -298,7 +300,7 @@ def test_where_all_is_done_before_there_is_no_bar() -> None:
     assert first == "5 runs, 5 already done." and second.startswith("All 5 runs are done")
 
 
-def test_lines_for_a_file_come_now_and_then_with_the_time_left(
+def test_lines_of_progress_are_printed_every_few_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]

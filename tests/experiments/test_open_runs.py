@@ -1,4 +1,4 @@
-"""Runs taken out of the results."""
+"""Opening stored runs."""
 
 from pathlib import Path
 
@@ -28,9 +28,9 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    made = Folders(tmp_path_factory.mktemp("results"))
-    run_cases(CASES, made, 1)
-    return made
+    folders = Folders(tmp_path_factory.mktemp("results"))
+    run_cases(CASES, folders, 1)
+    return folders
 
 
 def test_every_run_replays(folders: Folders) -> None:
@@ -39,7 +39,7 @@ def test_every_run_replays(folders: Folders) -> None:
     assert all(study.replay().exact and losses_match(*one) for one in found for study in one[1:2])
 
 
-def test_losses_that_a_benchmark_no_longer_gives_are_noticed(folders: Folders) -> None:
+def test_changed_losses_of_a_benchmark_are_noticed(folders: Folders) -> None:
     [(record, study, _)] = recorded_studies(
         folders, matching_records(ResultStore(folders.results), CASES[0].name)
     )
@@ -63,7 +63,7 @@ def test_a_run_becomes_a_study_that_all_tools_open(
         write_study(study, tmp_path / "study")
 
 
-def test_a_run_that_is_not_there_is_named_with_one_that_is(folders: Folders) -> None:
+def test_an_unknown_run_is_refused_with_an_example_of_a_name(folders: Folders) -> None:
     with pytest.raises(DataError, match="A name looks like paper/hartmann3-good/"):
         matching_records(ResultStore(folders.results), "nothing")
 
@@ -81,7 +81,7 @@ def test_the_command_line_replays_and_opens(
     assert "priorband, seed 0" in capsys.readouterr().out
 
 
-def test_a_study_with_a_prior_of_its_own_still_says_its_method(
+def test_the_status_of_a_study_with_a_custom_prior_has_its_method(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from priorband.benchmarks.published import Unequal
@@ -96,7 +96,7 @@ def test_a_study_with_a_prior_of_its_own_still_says_its_method(
 
 
 @pytest.mark.parametrize(("factor", "hold"), [(1 + 1e-6, True), (1 + 1e-4, False)])
-def test_losses_hold_but_for_rounding(folders: Folders, factor: float, hold: bool) -> None:
+def test_losses_match_up_to_rounding(folders: Folders, factor: float, hold: bool) -> None:
     [(record, study, benchmark)] = recorded_studies(
         folders, matching_records(ResultStore(folders.results), CASES[0].name)
     )
@@ -113,7 +113,7 @@ def test_runs_of_other_code_are_not_opened(
         list(recorded_studies(folders, found))
 
 
-def test_a_networks_losses_hold_although_it_rounds_otherwise_in_a_batch(tmp_path: Path) -> None:
+def test_a_networks_losses_match_although_batches_round_differently(tmp_path: Path) -> None:
     folders = Folders(tmp_path, data_folder(), paper_folder())
     cases = [
         Case("published", "lcbench-126026", "bad", "priorband", 1, seed, 12.0) for seed in (0, 8)

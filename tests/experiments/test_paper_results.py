@@ -1,4 +1,4 @@
-"""The paper's own figures, and the centres of priors."""
+"""The paper's own results, and the centres of priors."""
 
 import csv
 import gzip
@@ -56,8 +56,8 @@ def test_every_cell_of_the_real_tables_is_read() -> None:
         assert cells[place] == PaperCell(float(row["mean"]), float(row["std"]), int(row["seeds"]))
 
 
-def test_each_table_has_the_cells_that_its_head_says() -> None:
-    """Two of the parallel tables repeat 84 cells: PriorBand and ASHA stand in several."""
+def test_each_table_has_the_expected_number_of_cells() -> None:
+    """Two of the parallel tables repeat 84 cells: PriorBand and ASHA are in several."""
     cells = paper_cells(paper_folder())
     found = Counter((place.workers, place.horizon) for place in cells)
     assert found == {
@@ -81,7 +81,7 @@ def test_our_topics_find_every_printed_cell_by_our_names() -> None:
     assert set(paper_cells(paper_folder())) <= wanted
 
 
-def test_without_a_folder_there_are_no_figures(tmp_path: Path) -> None:
+def test_without_a_folder_there_are_no_results(tmp_path: Path) -> None:
     for paper in (None, tmp_path):
         assert (paper_cells(paper), authors_traces(paper)) == ({}, {})
 
@@ -123,7 +123,7 @@ def test_the_authors_traces_have_fifty_seeds_and_never_rise() -> None:
 
 
 def test_the_traces_of_random_search_are_the_printed_cells() -> None:
-    """It trains in full only, so that the lowest loss seen is the one that tables print."""
+    """It has full trainings only, so its lowest loss is the one in the tables."""
     paper = paper_folder()
     traces, cells = authors_traces(paper), paper_cells(paper)
     for (benchmark, prior, algorithm), rows in traces.items():
@@ -163,7 +163,7 @@ def test_damaged_traces_are_named(tmp_path: Path, rows: str) -> None:
 
 
 @pytest.mark.parametrize("spoiled", [lambda b: b[:-12], lambda b: b"text", lambda b: b[:40]])
-def test_traces_that_are_no_archive_are_named(tmp_path: Path, spoiled: object) -> None:
+def test_traces_in_a_damaged_archive_are_named(tmp_path: Path, spoiled: object) -> None:
     assert callable(spoiled)
     path = trace_file(tmp_path, f"benchmark,prior,algorithm,seed,{BUDGETS}\n{TRACE}\n")
     path.write_bytes(spoiled(path.read_bytes()))
@@ -174,12 +174,12 @@ def test_traces_that_are_no_archive_are_named(tmp_path: Path, spoiled: object) -
 # Centres
 
 
-def test_centres_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_centres_are_searched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = paper_centres([catalogue_entry(NAME)], None, tmp_path / "new")
     assert first == {f"paper/{NAME}": CENTRES}
 
     def never(benchmark: object) -> None:
-        raise AssertionError("made again")
+        raise AssertionError("searched again")
 
     monkeypatch.setattr(prior_centres, "unperturbed_centres", never)
     assert paper_centres([catalogue_entry(NAME)], None, tmp_path / "new") == first
@@ -227,7 +227,7 @@ def test_the_authors_centres_stand_for_the_real_benchmark_and_its_stand_in(rules
     assert found[f"{rules}/pd1-wmt-standin"] == found[f"{rules}/pd1-wmt"]
 
 
-def test_rules_without_the_authors_centres_say_how_to_name_them(tmp_path: Path) -> None:
+def test_without_the_authors_centres_the_message_says_how_to_set_them(tmp_path: Path) -> None:
     for paper in (None, tmp_path):
         with pytest.raises(DataError, match="Set it with --paper or PRIORBAND_PAPER"):
             published_centres("published", [catalogue_entry("pd1-wmt")], paper)

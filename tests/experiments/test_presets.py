@@ -1,4 +1,4 @@
-"""Presets: what each of them runs."""
+"""The runs of each preset."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ FIVE = ("lcbench-126026", "lcbench-167190", "lcbench-168330", "lcbench-168910", 
 
 
 def runs(name: str, *benchmarks: str) -> Counter[str]:
-    """How many runs a preset has under each of the rules."""
+    """The number of runs of a preset under each set of rules."""
     return Counter(case.rules for case in cases_by_seed(preset_grids(name, benchmarks)))
 
 
@@ -68,7 +68,7 @@ def test_a_preset_goes_seed_by_seed_and_runs_nothing_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_names_methods_benchmarks_and_priors_that_there_are(name: str) -> None:
+def test_a_preset_has_only_known_methods_benchmarks_and_priors(name: str) -> None:
     for grid in preset_grids(name, FIVE):
         assert set(grid.methods) <= set(methods())
         assert set(grid.benchmarks) <= set(catalogue_entries())
@@ -82,7 +82,7 @@ def test_every_variant_of_priorband_is_an_ablation() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_without_the_papers_benchmarks_runs_on_those_that_need_no_data(name: str) -> None:
+def test_without_the_papers_benchmarks_a_preset_runs_on_hartmann(name: str) -> None:
     grids = preset_grids(name, ())
     assert {(grid.rules, grid.benchmarks) for grid in grids} == {("paper", HARTMANN_BENCHMARKS)}
     assert {m for g in grids for m in g.methods} == {
@@ -120,7 +120,7 @@ def test_a_preset_runs_as_long_as_its_tables_and_traces_need(
 
 
 @pytest.mark.parametrize("name", methods())
-def test_the_methods_that_ignore_the_prior_are_those_that_begin_alike_under_any(name: str) -> None:
+def test_methods_that_ignore_the_prior_start_the_same_with_any_prior(name: str) -> None:
     bench = Hartmann(3)
     begun = []
     for centre in (0.1, 0.9):

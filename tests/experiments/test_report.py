@@ -1,4 +1,4 @@
-"""The report from end to end: runs in, a page out that can be sent to anybody."""
+"""The report from end to end: from runs to a self-contained page."""
 
 import csv
 import json
@@ -85,7 +85,7 @@ def test_a_report_has_its_sections_on_the_page_and_in_markdown(story: Path) -> N
         assert (story / figure).is_file()
 
 
-def test_the_page_needs_nothing_but_itself(story: Path) -> None:
+def test_the_page_is_self_contained(story: Path) -> None:
     page = Page((story / "report.html").read_text())
     check_needs_nothing(page)
     assert page.tags["svg"] == page.tags["figure"] == len(list(story.glob("*.svg")))
@@ -127,7 +127,7 @@ def test_several_workers_have_a_table_of_their_own(story: Path) -> None:
     assert "Loss at 1 full training for each of 4 workers" in (story / "report.md").read_text()
 
 
-def test_what_the_runs_took_is_told_by_method(story: Path) -> None:
+def test_the_cpu_time_of_runs_is_listed_by_method(story: Path) -> None:
     found = {(row["method"], row["workers"]): row["runs"] for row in rows(story / "costs.csv")}
     assert found == {
         **{("random", "1"): "3", ("hyperband", "1"): "3"},
@@ -186,7 +186,7 @@ def test_a_folder_without_results_is_named(tmp_path: Path) -> None:
         write_report(Folders(small(tmp_path / "one", "random")), [tmp_path / "other"], quiet)
 
 
-def test_a_table_of_ones_own_is_reported_whatever_its_file_is_called(tmp_path: Path) -> None:
+def test_the_users_own_table_is_reported_with_any_file_name(tmp_path: Path) -> None:
     path = tmp_path / "o'<b>&\"|*,.csv"
     lines = [f"{x / 10},{epoch},{abs(x - 3) + 1 / epoch}" for x in range(11) for epoch in (1, 3, 9)]
     path.write_text("\n".join(["x,epoch,loss", *lines]) + "\n")
@@ -255,7 +255,7 @@ def test_the_first_table_is_shown_cell_by_cell(first: Folders) -> None:
     assert "## Against the authors' traces" in text
 
 
-def test_the_tables_and_the_first_table_say_the_same(first: Folders) -> None:
+def test_the_tables_and_the_first_table_have_the_same_numbers(first: Folders) -> None:
     folder = first.results / "report"
     cells = {
         (row["benchmark"], row["method"]): row["mean"]
@@ -286,7 +286,7 @@ def test_a_stand_in_says_so_wherever_it_appears(first: Folders) -> None:
     assert "not those surrogates" in (first.results / "report" / "report.md").read_text()
 
 
-def test_correlations_that_are_kept_are_not_measured_again(first: Folders) -> None:
+def test_stored_correlations_are_not_measured_again(first: Folders) -> None:
     found = {row["benchmark"]: row for row in rows(first.results / "report" / "correlations.csv")}
     assert [(row["class"], row["paper_class"]) for row in found.values()] == [
         *(("low", "low"), ("high", "high"))
@@ -328,7 +328,7 @@ def test_a_report_needs_neither_the_data_nor_all_of_the_papers_files(
 # Parts
 
 
-def test_times_that_were_cut_off_or_too_short_to_measure_are_no_error(tmp_path: Path) -> None:
+def test_incomplete_lines_and_zero_times_are_no_error(tmp_path: Path) -> None:
     whole = "paper,b,none,random,1,0,0.000\n"
     (tmp_path / TIMES_FILE).write_text(f"{whole}{whole}pap{whole}paper,b,none,ra\n{whole[:-7]}x\n")
     section = cost_section([tmp_path, tmp_path / "none"])

@@ -1,4 +1,4 @@
-"""Grids that are cut off, and go on."""
+"""Grids that are interrupted and continued."""
 
 import io
 import os
@@ -37,13 +37,13 @@ if __name__ == "__main__":
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The results of the grid when nothing interferes."""
+    """The results of the grid without interruptions."""
     folder = tmp_path_factory.mktemp("whole")
     return run_cases(GRID.cases(), Folders(folder), 1).read_bytes()
 
 
 class Counting:
-    """Counts what is run."""
+    """Counts the runs."""
 
     def __init__(self) -> None:
         self.ran_cases: list[Case] = []
@@ -59,7 +59,7 @@ class Counting:
         pass
 
 
-def test_every_case_is_run_once_and_none_is_forgotten(tmp_path: Path) -> None:
+def test_every_case_is_run_exactly_once(tmp_path: Path) -> None:
     for processes in (1, 2, 3):
         seen, folders = Counting(), Folders(tmp_path / str(processes))
         run_cases(GRID.cases(), folders, processes, seen)
@@ -71,7 +71,7 @@ def test_any_number_of_processes_gives_the_same_bytes(tmp_path: Path, whole: byt
     assert run_cases(GRID.cases(), Folders(tmp_path), 2).read_bytes() == whole
 
 
-def test_what_is_done_is_not_run_again(tmp_path: Path, whole: bytes) -> None:
+def test_finished_runs_are_not_repeated(tmp_path: Path, whole: bytes) -> None:
     run_cases(GRID.cases(), Folders(tmp_path), 1)
     seen = Counting()
     assert run_cases(GRID.cases(), Folders(tmp_path), 1, seen).read_bytes() == whole
@@ -93,7 +93,7 @@ def test_a_run_killed_again_and_again_gives_the_same_bytes(tmp_path: Path, whole
     assert (results / ARCHIVE_FILE).read_bytes() == whole
 
 
-def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, whole: bytes) -> None:
+def test_the_run_of_an_incomplete_line_is_repeated(tmp_path: Path, whole: bytes) -> None:
     store = ResultStore(tmp_path)
     run_cases(list(GRID.cases())[:2], Folders(tmp_path), 1)
     with store.write_lock():
@@ -102,7 +102,7 @@ def test_a_line_that_was_cut_off_is_run_again(tmp_path: Path, whole: bytes) -> N
     assert run_cases(GRID.cases(), Folders(tmp_path), 1).read_bytes() == whole
 
 
-def test_a_run_that_follows_a_line_cut_off_is_kept(tmp_path: Path) -> None:
+def test_a_run_after_an_incomplete_line_is_kept(tmp_path: Path) -> None:
     run_cases(list(GRID.cases())[:1], Folders(tmp_path), 1)
     [record] = ResultStore(tmp_path).records.values()
     (tmp_path / ARCHIVE_FILE).unlink()
@@ -127,9 +127,7 @@ def test_a_damaged_archive_is_named(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("at", [0.3, 0.6, 0.9])
-def test_an_archive_that_was_changed_or_cut_is_named(
-    tmp_path: Path, whole: bytes, at: float
-) -> None:
+def test_a_changed_or_truncated_archive_is_named(tmp_path: Path, whole: bytes, at: float) -> None:
     place = int(at * len(whole))
     flipped = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
     for content in (whole[:place], flipped):
@@ -138,7 +136,7 @@ def test_an_archive_that_was_changed_or_cut_is_named(
             _ = ResultStore(tmp_path).records
 
 
-def test_the_longest_of_equal_cases_is_run(tmp_path: Path) -> None:
+def test_only_the_longest_of_several_cases_with_one_key_is_run(tmp_path: Path) -> None:
     cases = [Case("paper", "hartmann3-good", "none", "random", 1, 0, b) for b in (2.0, 5.0, 3.0)]
     run_cases(cases, Folders(tmp_path))
     [record] = ResultStore(tmp_path).records.values()
@@ -155,8 +153,8 @@ def test_results_of_other_code_are_not_mixed(
         run_cases([case], Folders(tmp_path))
 
 
-def test_what_runs_decide_changes_with_the_number_of_the_code_only(whole: bytes) -> None:
-    """If this fails, raise `CODE` in runner.py and write the new digest beside it here."""
+def test_decisions_change_only_with_the_code_version(whole: bytes) -> None:
+    """If this fails, increase `CODE` in runner.py and put the new digest here."""
     with np.load(io.BytesIO(whole), allow_pickle=False) as archive:
         columns = [np.round(archive[name], 6) for name in sorted(archive.files)]
     kept = b"".join(column.tobytes() for column in columns)
@@ -182,7 +180,7 @@ def test_a_longer_run_replaces_the_shorter(tmp_path: Path) -> None:
     assert record.case.budget == 4.0
 
 
-def test_two_do_not_write_into_one_folder(tmp_path: Path) -> None:
+def test_two_processes_cannot_write_to_one_folder(tmp_path: Path) -> None:
     with ResultStore(tmp_path).write_lock(), pytest.raises(StorageError, match="Another process"):
         run_cases(GRID.cases(), Folders(tmp_path), 1)
 
@@ -196,7 +194,7 @@ def test_results_of_other_data_are_not_mixed(tmp_path: Path) -> None:
         store.add_inputs({"b": "3"})
 
 
-def test_a_run_that_fails_is_named_and_what_was_done_is_kept(tmp_path: Path) -> None:
+def test_a_failed_run_is_named_and_finished_runs_are_kept(tmp_path: Path) -> None:
     good = Case("paper", "hartmann3-good", "none", "hyperband", 1, 0, 2.0)
     bad = Case("paper", "hartmann3-good", "none", "no-such-method", 1, 1, 2.0)
     with pytest.raises(HaltedError, match="hartmann3-good/none/no-such-method/1/1 failed: Method"):
@@ -210,21 +208,21 @@ def test_missing_data_is_refused_before_anything_runs(tmp_path: Path) -> None:
         run_cases([case], Folders(tmp_path), 1)
 
 
-def test_the_members_of_a_crew_end_with_whoever_called_them(tmp_path: Path) -> None:
+def test_processes_end_when_the_calling_process_ends(tmp_path: Path) -> None:
     script = tmp_path / "grid.py"
     script.write_text(SCRIPT.replace("range(4), 1, 3.0", "range(400), 1, 30.0"))
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path / "results")])
-    members = _wait_for_children(process.pid)
+    children = _wait_for_children(process.pid)
     process.kill()
     process.wait()
     deadline = time.monotonic() + 20
-    while any(_alive(member) for member in members):
-        assert time.monotonic() < deadline, "a member outlived its caller"
+    while any(_alive(child) for child in children):
+        assert time.monotonic() < deadline, "a process outlived its parent"
         time.sleep(0.05)
 
 
 def _wait_for_children(pid: int) -> list[int]:
-    """The processes below one, as soon as there are two members besides Python's own helper."""
+    """The children of a process, once there are two besides Python's own helper."""
     path = Path(f"/proc/{pid}/task/{pid}/children")
     if not path.exists():
         pytest.skip("this system does not list the children of a process")
@@ -243,7 +241,7 @@ def _alive(pid: int) -> bool:
     return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def test_the_time_left_follows_what_each_method_takes() -> None:
+def test_the_time_left_depends_on_the_time_of_each_method() -> None:
     cases = [
         Case("paper", "b", "none", method, 1, seed, 1.0)
         for seed in range(3)
@@ -259,7 +257,7 @@ def test_the_time_left_follows_what_each_method_takes() -> None:
     assert estimate.seconds() == pytest.approx((1 * 1.0 + 2 * 9.0) / 2)
 
 
-def test_progress_is_told_in_lines_where_there_is_no_terminal(
+def test_without_a_terminal_progress_is_printed_in_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     shown = Progress(1)

@@ -36,7 +36,7 @@ TASK, STAND_IN = "lcbench-126026", "pd1-wmt-standin"
 ROOT = math.sqrt
 
 Trial = tuple[float, ...]
-"""A cost, a loss, the loss in full where it is another, and the worker."""
+"""A cost, a loss, the loss after full training if it differs, and the worker."""
 
 
 def record(case: Case, trials: Sequence[Trial]) -> RunRecord:
@@ -50,10 +50,10 @@ def record(case: Case, trials: Sequence[Trial]) -> RunRecord:
     return RunRecord(case, columns, np.zeros((len(trials), 1)))
 
 
-def made(
+def cell_records(
     method: str, prior: str, *runs: Sequence[Trial], name: str = TASK, rules: str = "published"
 ) -> list[RunRecord]:
-    """Runs of one cell that reach a budget of 20, a seed each."""
+    """Runs of one cell that reach a budget of 20, with seeds from 0."""
     return [
         record(Case(rules, name, prior, method, 1, seed, 20.0), run)
         for seed, run in enumerate(runs)
@@ -62,14 +62,14 @@ def made(
 
 # At 5: 0.32, since the loss fell to 0.35 while the loss in full rose; nothing yet; and 0.5.
 # At 12: 0.1, 0.2 and 0.3, the last of which ends at 12 exactly.
-PRIORBAND = made(
+PRIORBAND = cell_records(
     "priorband",
     "good",
     [(2, 0.4, 0.3), (3, 0.35, 0.32), (6, 0.2, 0.1)],
     [(6, 0.2, 0.2)],
     [(1, 0.5), (11, 0.3)],
 )
-RANDOM = made("random", NO_PRIOR, *[[(1, 0.25)]] * 3)
+RANDOM = cell_records("random", NO_PRIOR, *[[(1, 0.25)]] * 3)
 SCOPE = Scope("published", ("random", "priorband"))
 PRINTED = {PaperCellKey("LC-126026", "good", "PriorBand", 12.0, 1): PaperCell(0.3, 0.2, 4)}
 
@@ -108,14 +108,14 @@ def test_a_run_with_nothing_within_the_budget_is_missing() -> None:
     assert [row["missing"] for row in rows_of(table(5.0)) if row["method"] == "priorband"] == ["1"]
 
 
-def test_the_difference_is_in_standard_errors_of_both() -> None:
+def test_the_difference_is_in_standard_errors_of_both_means() -> None:
     # (0.2 - 0.3) / sqrt(0.01 / 3 + 0.04 / 4)
     assert cell(12.0, "good", "priorband").difference_in_se == pytest.approx(-0.1 / ROOT(0.04 / 3))
     assert math.isnan(cell(12.0, "good", "random").difference_in_se)
     assert cell(5.0, "good", "priorband").printed is None
 
 
-def test_the_lowest_mean_is_bold_and_the_papers_stands_below() -> None:
+def test_the_lowest_mean_is_bold_and_the_papers_mean_is_below() -> None:
     by_prior = {row[1].text: row for row in table(12.0).rows}
     assert table(12.0).heads == ["benchmark", "prior", "RS", "PriorBand"]
     _, _, random, priorband = by_prior["good"]
@@ -124,7 +124,7 @@ def test_the_lowest_mean_is_bold_and_the_papers_stands_below() -> None:
     assert priorband.below == "paper 0.300 ± 0.200, -0.9 se"
 
 
-def test_a_method_that_ignores_the_prior_stands_in_every_row() -> None:
+def test_a_method_that_ignores_the_prior_is_in_every_row() -> None:
     rows = table(12.0).rows
     assert [row[1].text for row in rows] == list(QUALITIES)
     assert {row[2].text for row in rows} == {"0.250 ± 0.000 (0.000)"}
@@ -132,7 +132,7 @@ def test_a_method_that_ignores_the_prior_stands_in_every_row() -> None:
     assert [row[2].bold for row in rows] == [True, False, True]
 
 
-def test_the_numbers_for_machines_are_those_of_the_cells() -> None:
+def test_the_csv_file_has_the_numbers_of_the_cells() -> None:
     found = {(row["prior"], row["method"]): row for row in rows_of(table(12.0))}
     assert len(found) == 4
     for row in table(12.0).rows:
@@ -151,17 +151,17 @@ def test_the_numbers_for_machines_are_those_of_the_cells() -> None:
     assert (ours["benchmark"], ours["stand_in"], ours["horizon"]) == ("LC-126026", "0", "12")
 
 
-def test_a_single_run_has_no_spread_and_no_distance() -> None:
+def test_a_single_run_has_no_spread_and_no_difference() -> None:
     [alone] = cells(12.0, PRIORBAND[:1])
-    made = performance_table("name", "caption", SCOPE, [alone])
-    [[_, _, shown]] = made.rows
+    single = performance_table("name", "caption", SCOPE, [alone])
+    [[_, _, shown]] = single.rows
     assert (shown.text, shown.below) == ("0.100 ± – (–)", "paper 0.300 ± 0.200")
-    [numbers] = rows_of(made)
+    [numbers] = rows_of(single)
     assert (numbers["sd"], numbers["difference_in_se"]) == ("", "")
     assert agreement([alone]) == (0, 0, 0)
 
 
-def test_runs_that_did_not_reach_the_horizon_leave_no_cell() -> None:
+def test_runs_that_did_not_reach_the_horizon_have_no_cell() -> None:
     short = Case("published", TASK, "good", "priorband", 1, 3, 8.0)
     records = [*PRIORBAND, record(short, [(1, 0.5)])]
     assert cells(12.0, records) == []
@@ -192,8 +192,8 @@ def test_a_horizon_of_several_workers_counts_each_workers_own_budget() -> None:
     assert [c.printed is not None for c in found] == [False, False, True]  # by the paper's names
 
 
-def test_a_stand_in_is_held_against_the_real_benchmark_and_says_so() -> None:
-    records = made("async-hyperband", NO_PRIOR, [(1, 0.5)], [(1, 0.7)], name=STAND_IN)
+def test_a_stand_in_is_compared_with_the_real_benchmark_and_marked() -> None:
+    records = cell_records("async-hyperband", NO_PRIOR, [(1, 0.5)], [(1, 0.7)], name=STAND_IN)
     printed = {PaperCellKey("PD1-WMT", "bad", "AsyncHB", 12.0, 1): PaperCell(0.5, 0.1, 25)}
     scope = Scope("published", ("async-hyperband",))
     found = measured_cells(Results(records), printed, scope, 12.0)
@@ -205,10 +205,10 @@ def test_a_stand_in_is_held_against_the_real_benchmark_and_says_so() -> None:
     }
 
 
-def test_two_tables_of_ones_own_with_the_same_file_name_do_not_mix() -> None:
+def test_two_users_tables_with_the_same_file_name_are_not_mixed() -> None:
     names = ("table:a/runs.csv", "table:b/runs.csv")
     records = [
-        made("random", NO_PRIOR, [(1, loss)], name=name)
+        cell_records("random", NO_PRIOR, [(1, loss)], name=name)
         for name, loss in zip(names, (1, 2), strict=True)
     ]
     found = measured_cells(Results(sum(records, [])), {}, SCOPE, 12.0)
@@ -225,7 +225,7 @@ def judged(method: str, prior: str, mean: float, printed: PaperCell | None) -> M
     return MeasuredCell(catalogue_entry(TASK), prior, method, 12.0, ours, printed)
 
 
-def test_agreement_counts_what_lies_within_one_and_two_standard_errors() -> None:
+def test_agreement_counts_cells_within_one_and_two_standard_errors() -> None:
     printed = PaperCell(0.0, 1.0, 1)
     means = (0.5, -1.0, 1.5, -2.0, 2.5, math.nan)
     every = [judged("priorband", f"p{i}", mean, printed) for i, mean in enumerate(means)]
@@ -234,12 +234,12 @@ def test_agreement_counts_what_lies_within_one_and_two_standard_errors() -> None
 
 
 @pytest.mark.parametrize("method", ["random", "hyperband", "bohb", "asha"])
-def test_agreement_counts_a_method_once_that_ignores_the_prior(method: str) -> None:
+def test_agreement_counts_a_method_that_ignores_the_prior_once(method: str) -> None:
     alike = [judged(method, prior, 0.5, PaperCell(0.0, 1.0, 1)) for prior in QUALITIES]
     assert agreement(alike) == (1, 1, 1)
 
 
-def test_agreement_counts_it_again_where_the_paper_prints_something_else() -> None:
+def test_agreement_counts_it_again_if_the_paper_prints_other_numbers() -> None:
     several = [
         judged("async-hyperband", prior, 0.5, PaperCell(mean, 1.0, 1))
         for prior, mean in zip(QUALITIES, (0.0, 0.0, 2.0), strict=True)
@@ -255,8 +255,8 @@ def test_agreement_counts_a_method_under_every_prior_that_it_uses() -> None:
 # The first table
 
 
-def test_the_first_table_holds_the_rules_beside_each_other() -> None:
-    by_text = made("priorband", "good", [(1, 0.9)], [(1, 0.9)], [(1, 0.9)], rules="paper")
+def test_the_first_table_shows_all_rules_side_by_side() -> None:
+    by_text = cell_records("priorband", "good", [(1, 0.9)], [(1, 0.9)], [(1, 0.9)], rules="paper")
     printed = PRINTED | {
         PaperCellKey("LC-126026", prior, "RS", 12.0, 1): PaperCell(0.3, 0.2, 4)
         for prior in QUALITIES
@@ -302,7 +302,7 @@ def test_traces_without_spread_are_equal_to_five_digits_or_show_the_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(paper_comparison, "curves", lambda panels, frame, name: "<svg></svg>")
-    ours = made("random", NO_PRIOR, [(1, 0.5), (2, 0.3)], [(1, 0.5)])
+    ours = cell_records("random", NO_PRIOR, [(1, 0.5), (2, 0.3)], [(1, 0.5)])
     theirs = np.empty((2, 24))
     theirs[:, 0], theirs[:, 1], theirs[:, 2:] = 0.500004, 0.6, [[0.7], [0.9]]
     theirs[:, 19] = math.nan
@@ -338,8 +338,8 @@ def test_traces_need_runs_that_reach_their_last_budget() -> None:
 # Results
 
 
-def test_a_group_has_the_seeds_and_places_that_all_methods_share() -> None:
-    elsewhere = made("priorband", "good", [(1, 0.5)], name=STAND_IN)
+def test_a_group_has_the_seeds_and_benchmarks_that_all_methods_share() -> None:
+    elsewhere = cell_records("priorband", "good", [(1, 0.5)], name=STAND_IN)
     results = Results([*PRIORBAND[1:], *RANDOM, *elsewhere])
     where = benchmark_prior_pairs(results.benchmarks)
     assert [(one.name) for one in results.benchmarks] == [TASK, STAND_IN]
@@ -354,8 +354,8 @@ def test_a_group_has_the_seeds_and_places_that_all_methods_share() -> None:
     assert results.group("paper", ("random",), where) == {}
 
 
-def test_the_published_bo_is_kept_under_its_prior() -> None:
-    results = Results(made("bo", "bad", [(1, 0.5)]))
+def test_the_published_bo_is_stored_with_its_prior() -> None:
+    results = Results(cell_records("bo", "bad", [(1, 0.5)]))
     assert results.cell_key("published", TASK, "bad", "bo")[2] == "bad"
     assert results.cell_key("paper", TASK, "bad", "bo")[2] == NO_PRIOR
     assert summarised([1.0]).n == len(
@@ -367,7 +367,7 @@ def test_the_published_bo_is_kept_under_its_prior() -> None:
     ("ours", "printed", "alike"),
     [(0.2234, 0.223, True), (0.2236, 0.223, False), (0.2234, 0.2236, True)],
 )
-def test_means_without_spread_have_no_distance_but_agree_to_the_printed_digits_or_not(
+def test_means_without_spread_are_compared_by_the_printed_digits(
     ours: float, printed: float, alike: bool
 ) -> None:
     summary, paper = Summary(ours, 0.0, 0.0, 10), PaperCell(printed, 0.0, 10)
@@ -386,13 +386,13 @@ def test_a_cell_with_failed_runs_says_so_and_is_never_the_best() -> None:
         MeasuredCell(catalogue_entry("hartmann3-good"), "good", method, 1.0, summary, None)
         for method, summary in (("random", failed), ("priorband", summarised([0.2, 0.2, 0.2])))
     ]
-    made_of = performance_table("t", "", Scope("paper", ("random", "priorband")), cells)
-    lone, three = made_of.rows[0][2:]
+    table = performance_table("t", "", Scope("paper", ("random", "priorband")), cells)
+    lone, three = table.rows[0][2:]
     assert (lone.text.endswith(", 2 failed"), lone.bold) == (True, False)
     assert (three.text, three.bold) == ("0.200 ± 0.000 (0.000)", True)
 
 
-def test_methods_are_ranked_as_far_as_all_of_them_ran() -> None:
+def test_methods_are_ranked_up_to_the_budget_that_all_reached() -> None:
     short = record(Case("published", TASK, NO_PRIOR, "random", 1, 0, 6.0), [(1, 0.5)])
     found = rank_table(Results([short, *PRIORBAND]), SCOPE, {}, "ranks", (5.0, 12.0))
     assert found is not None
@@ -403,7 +403,7 @@ def test_a_run_without_a_value_counts_among_the_seeds() -> None:
     assert seed_count_text(cells(5.0)) == "3 seeds"
 
 
-def test_a_difference_below_two_standard_errors_does_not_stand_out() -> None:
+def test_a_difference_below_two_standard_errors_is_not_bold() -> None:
     printed = {
         PaperCellKey("LC-126026", q, "RS", 12.0, 1): PaperCell(0.4, 0.2, 4) for q in QUALITIES
     }
@@ -413,13 +413,16 @@ def test_a_difference_below_two_standard_errors_does_not_stand_out() -> None:
     assert (row[6].text, row[6].bold) == ("-1.50 se", False)
 
 
-def test_methods_are_ranked_on_the_papers_benchmarks_where_there_are_any() -> None:
+def test_methods_are_ranked_on_the_papers_benchmarks_if_there_are_any() -> None:
     where = {"name": "hartmann3-good"}
     others = [
-        *made("random", NO_PRIOR, [(1, 0.1)], **where),
-        *made("priorband", "good", [(1, 0.9)], **where),
+        *cell_records("random", NO_PRIOR, [(1, 0.1)], **where),
+        *cell_records("priorband", "good", [(1, 0.9)], **where),
     ]
-    ours = [*made("random", NO_PRIOR, [(1, 0.9)]), *made("priorband", "good", [(1, 0.1)])]
+    ours = [
+        *cell_records("random", NO_PRIOR, [(1, 0.9)]),
+        *cell_records("priorband", "good", [(1, 0.1)]),
+    ]
     for records, rank in (([*ours, *others], 1.0), (others, 2.0)):
         found = rank_table(Results(records), SCOPE, {}, "ranks", (12.0,))
         assert found is not None
@@ -432,8 +435,8 @@ def test_regret_names_the_benchmarks_of_the_mean_only_if_it_shows_one(
 ) -> None:
     monkeypatch.setattr(method_comparison, "curves", lambda panels, frame, name: "<svg></svg>")
     elsewhere = [
-        *made("random", NO_PRIOR, [(1, 0.1)], name="hartmann3-good", rules="paper"),
-        *made("priorband", "good", [(1, 0.9)], name="hartmann3-good", rules="paper"),
+        *cell_records("random", NO_PRIOR, [(1, 0.1)], name="hartmann3-good", rules="paper"),
+        *cell_records("priorband", "good", [(1, 0.9)], name="hartmann3-good", rules="paper"),
     ]
     results = Results([*PRIORBAND, *RANDOM, *elsewhere])
     [figure] = regret_figures(results, SCOPE, "regret", (12.0,))
@@ -450,7 +453,7 @@ def test_a_configuration_whose_promotion_failed_is_no_longer_the_incumbent() -> 
     assert [value_at(curve, budget) for budget in (2.0, 3.0)] == [0.3, 0.5]
 
 
-def test_of_equal_runs_of_several_lengths_the_longest_is_shown() -> None:
+def test_the_longest_of_several_runs_with_one_key_is_shown() -> None:
     runs = [
         record(Case("published", TASK, "good", "priorband", 1, 0, budget), [(1, 0.5)])
         for budget in (5.0, 12.0)

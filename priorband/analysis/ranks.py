@@ -10,7 +10,7 @@ from priorband.analysis.summary import Band
 def ranks(values: Array) -> Array:
     """Ranks along the first axis, 1 for the lowest. Equal values share their mean rank.
 
-    What is nan has no rank, and the others are ranked as if it were not there.
+    A nan has no rank, and does not change the ranks of the other values.
 
     >>> ranks(np.array([0.3, 0.3, np.nan, 0.5]))
     array([1.5, 1.5, nan, 3. ])

@@ -87,7 +87,7 @@ TASKS = {
 
 
 def pd1_task(name: str) -> PD1Task:
-    """The task with a name."""
+    """The task called `name`."""
     if name not in TASKS:
         raise SpaceError(f"Unknown PD1 task {name!r}. {suggestion(name, TASKS)}")
     return TASKS[name]

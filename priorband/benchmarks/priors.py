@@ -36,8 +36,9 @@ def benchmark_prior(
 
     Args:
         benchmark: The benchmark.
-        quality: "near-optimum", "good" or "bad". This module's description defines them.
-        seed: The seed that perturbs the centre of a near-optimum prior; the others ignore it.
+        quality: "near-optimum" (around the optimum, with a perturbation), "good" (around the best
+            of 25 random configurations) or "bad" (around the worst of 50,000).
+        seed: The seed of the perturbation of a near-optimum prior; the others ignore it.
         legacy: Whether to perturb a near-optimum centre as the published experiments did instead
             of as the paper describes.
 

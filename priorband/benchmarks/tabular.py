@@ -22,7 +22,7 @@ MAX_DISTANCES = 1_000_000
 
 
 def nearest_points(rows: Array, points: Array, sizes: tuple[int | None, ...]) -> NDArray[np.intp]:
-    """The index of the point nearest to each encoded row; the first one if several are.
+    """The index of the point nearest to each encoded row, or the first of several.
 
     The distance is Euclidean. The distance between two different choices is 1.
 

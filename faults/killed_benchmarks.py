@@ -15,8 +15,8 @@ import numpy as np
 
 from faults.results import Check, Result, expect_none, results_of
 from faults.study_setup import ROOT, Setting
-from priorband.experiments.running import TIMES
-from priorband.experiments.store import LINES, SEALED
+from priorband.experiments.result_store import ARCHIVE_FILE, LINES_FILE
+from priorband.experiments.runner import TIMES_FILE
 
 _STARTUP = 0.4  # seconds before the first kill
 _METHODS = ("random", "hyperband", "priorband", "asha+esp")
@@ -39,7 +39,7 @@ def run(setting: Setting, kills: int, seeds: int) -> Iterator[Result]:
         exit_code = _start_grid(killed, seeds).wait()
         action = f"{kills} kills within {seconds:.1f} s, {progressed} of them after progress"
         same = exit_code == 0 and (
-            (undisturbed / SEALED).read_bytes() == (killed / SEALED).read_bytes()
+            (undisturbed / ARCHIVE_FILE).read_bytes() == (killed / ARCHIVE_FILE).read_bytes()
         )
         keys = Counter(_run_keys(killed))
         repeated = ["/".join(key) for key, times in keys.items() if times > 1]
@@ -82,10 +82,10 @@ def _kill_at_random(
 
 
 def _count_runs(results: Path) -> int:
-    path = results / LINES
+    path = results / LINES_FILE
     return path.read_bytes().count(b"\n") if path.is_file() else 0
 
 
 def _run_keys(results: Path) -> list[tuple[str, ...]]:
-    with open(results / TIMES, encoding="utf-8", newline="") as rows:
+    with open(results / TIMES_FILE, encoding="utf-8", newline="") as rows:
         return [tuple(row[:6]) for row in csv.reader(rows) if len(row) == 7]

@@ -191,7 +191,7 @@ def test_a_broken_stand_in_is_refused(tmp_path: Path) -> None:
     path = tmp_path / STAND_IN.format(TASKS["wmt"].stand_in)
     path.parent.mkdir()
     path.write_bytes(b"no model")
-    with pytest.raises(DataError, match="is no ONNX model"):
+    with pytest.raises(DataError, match="is not a readable ONNX model"):
         PD1StandIn("wmt", tmp_path).evaluate(CONFIG, 19)
 
 

@@ -1,17 +1,17 @@
-"""A page read as a browser would: what it is made of, and whether it needs anything else."""
+"""Parse a page as a browser does, and check that it is self-contained."""
 
 import re
 from collections import Counter
 from html.parser import HTMLParser
 
 ODD = "<script>alert(1)</script>&\"'|*_`~$ &amp; a"
-"""A text that is none of HTML, Markdown or CSV, and looks like some of each."""
+"""Text with special characters of HTML, Markdown and CSV."""
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 
 class Page(HTMLParser):
-    """What a page is made of; it fails on tags that are not closed in their order."""
+    """The parsed content of a page; fails on tags that are not closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Page(HTMLParser):
 
 
 def check_needs_nothing(page: Page) -> None:
-    """No script, nothing loaded, every id once, every reference answered."""
+    """Check for no scripts, no external files, unique ids and valid references."""
     assert not {"script", "link", "img", "iframe", "object"} & set(page.tags)
     assert page.all("src") == [] and page.all("onload") == []
     ids = page.all("id")

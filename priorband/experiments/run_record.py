@@ -1,4 +1,4 @@
-"""Records: a run as columns of numbers, from which its study can be opened again."""
+"""A run as columns of numbers, from which its study can be restored."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from priorband.benchmarks.base import Benchmark
 from priorband.errors import FormatError
 from priorband.events import Asked, Event, Failed, Told
 from priorband.experiments.cases import Case
-from priorband.experiments.rules import Centres, Setting, setting
+from priorband.experiments.rules import CaseSetup, Centres, set_up_case
 from priorband.space.choices import Categorical, Ordinal
 from priorband.space.config import Config
 from priorband.space.parameters import Integer
@@ -22,7 +22,7 @@ from priorband.values import frozen
 from priorband.workers.simulation import Plan, Run, carried_out
 
 ORIGINS = ("uniform", "prior", "incumbent", "mode", "model", "grid")
-"""Who invents configurations; a column holds the place in this list."""
+"""The possible origins of configurations; a column has their indices in this list."""
 COLUMNS: dict[str, Any] = {
     "fidelity": np.float64,
     "loss": np.float64,
@@ -36,11 +36,11 @@ COLUMNS: dict[str, Any] = {
     "ended": np.int32,
     "worker": np.int32,
 }
-"""What is kept of each trial, in the order they were asked.
+"""The columns of a record, with one row per trial in the order in which they were asked for.
 
-`loss` is nan for a failure, `full` the loss of the same configuration after a full training, `cost`
-in full trainings. -1 stands for no bracket, rung or parent. `before` is how many trials had ended
-when this one was asked, `ended` its place among those that ended.
+`loss` is nan for a failure, `full` is the loss of the configuration after a full training, and
+`cost` is in full trainings. -1 means no bracket, rung or parent. `before` is the number of trials
+that had ended when this one was asked for, and `ended` is its position in the order of their ends.
 """
 
 Column = NDArray[Any]
@@ -48,20 +48,20 @@ Column = NDArray[Any]
 
 @final
 @frozen
-class Record:
+class RunRecord:
     """A finished run."""
 
     case: Case
     columns: dict[str, Column]
     values: Column
-    """A row a trial, a column a searched parameter: numbers, or the index of a choice."""
+    """One row per trial, one column per searched parameter: a number, or the index of a choice."""
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
     def roots(self) -> Column:
-        """The trial that each trial's configuration was first drawn for."""
+        """For each trial, the first trial of its configuration."""
         roots = np.arange(len(self))
         for number, parent in enumerate(self.columns["parent"].tolist()):
             if parent >= 0:
@@ -70,67 +70,70 @@ class Record:
 
     @property
     def completed(self) -> dict[str, Column]:
-        """The columns in the order in which trials ended."""
+        """The columns, sorted by the end of the trials, and the roots."""
         order = np.argsort(self.columns["ended"])
         columns = self.columns | {"root": self.roots}
         return {name: column[order] for name, column in columns.items()}
 
 
-def run(case: Case, benchmark: Benchmark, centres: Centres) -> Record:
+def run_case(case: Case, benchmark: Benchmark, centres: Centres) -> RunRecord:
     """Run a case in simulated time."""
-    made = setting(case, benchmark, centres)
-    plan = Plan(case.workers, case.budget, each=True, pause=made.pause)
-    return _recorded(case, made, carried_out(made.study, made.benchmark, plan))
+    setup = set_up_case(case, benchmark, centres)
+    plan = Plan(case.workers, case.budget, each=True, pause=setup.pause)
+    return _record(case, setup, carried_out(setup.study, setup.benchmark, plan))
 
 
-def _recorded(case: Case, made: Setting, runs: Sequence[Run]) -> Record:
-    trials = made.study.state.history.trials
-    space = made.benchmark.space
-    ended = {one.outcome.trial.id: (place, one) for place, one in enumerate(runs)}
+def _record(case: Case, setup: CaseSetup, runs: Sequence[Run]) -> RunRecord:
+    trials = setup.study.state.history.trials
+    space = setup.benchmark.space
+    ended = {run.outcome.trial.id: (position, run) for position, run in enumerate(runs)}
     rows = [_row(trial, *ended[trial.id]) for trial in trials]
     columns = {
         name: np.array([row[name] for row in rows], dtype=kind)
         for name, kind in COLUMNS.items()
         if name not in ("full", "before")
     }
-    columns["cost"] = columns["cost"] / made.benchmark.fidelity.high
-    columns["full"] = _in_full(made, trials, columns["loss"])
-    columns["before"] = _before(made.study)
+    columns["cost"] = columns["cost"] / setup.benchmark.fidelity.high
+    columns["full"] = _full_losses(setup, trials, columns["loss"])
+    columns["before"] = _ended_before(setup.study)
     values = [
-        [_number(space, name, trial.config[name]) for name in space.names] for trial in trials
+        [_encoded_value(space, name, trial.config[name]) for name in space.names]
+        for trial in trials
     ]
     columns = {name: columns[name] for name in COLUMNS}
-    return Record(case, columns, np.array(values, dtype=np.float64).reshape(len(rows), len(space)))
+    return RunRecord(
+        case, columns, np.array(values, dtype=np.float64).reshape(len(rows), len(space))
+    )
 
 
-def _row(trial: Trial, place: int, one: Run) -> dict[str, float]:
+def _row(trial: Trial, position: int, run: Run) -> dict[str, float]:
     slot = trial.slot or Slot(-1, -1)
     return {
         "fidelity": trial.fidelity,
-        "loss": math.nan if one.outcome.failed else one.outcome.loss,
-        "cost": one.cost,
+        "loss": math.nan if run.outcome.failed else run.outcome.loss,
+        "cost": run.cost,
         "bracket": slot.bracket,
         "rung": slot.rung,
         "parent": -1 if trial.parent is None else trial.parent,
         "origin": ORIGINS.index(trial.origin),
-        "ended": place,
-        "worker": one.worker,
+        "ended": position,
+        "worker": run.worker,
     }
 
 
-def _in_full(made: Setting, trials: Sequence[Trial], losses: Column) -> Column:
+def _full_losses(setup: CaseSetup, trials: Sequence[Trial], losses: Column) -> Column:
     """The loss of each trial's configuration after a full training."""
-    high = made.benchmark.fidelity.high
+    high = setup.benchmark.fidelity.high
     roots = sorted({trial.root for trial in trials})
-    known = made.benchmark.evaluate_many([trials[root].config for root in roots], high)
-    full = dict(zip(roots, known.tolist(), strict=True))
+    evaluated = setup.benchmark.evaluate_many([trials[root].config for root in roots], high)
+    full = dict(zip(roots, evaluated.tolist(), strict=True))
     return np.array(
         [losses[trial.id] if trial.fidelity == high else full[trial.root] for trial in trials]
     )
 
 
-def _before(study: Study) -> Column:
-    """How many trials had ended when each was asked."""
+def _ended_before(study: Study) -> Column:
+    """For each trial, the number of trials that had ended when it was asked for."""
     ends, before = 0, []
     for event in study.state.history.events:
         if isinstance(event, Asked):
@@ -140,37 +143,37 @@ def _before(study: Study) -> Column:
     return np.array(before, dtype=COLUMNS["before"])
 
 
-def opened(record: Record, benchmark: Benchmark, centres: Centres) -> Study:
-    """The study of a run, as it was at its end."""
-    made = setting(record.case, benchmark, centres)
-    made.study.follow(_events(record, made.benchmark))
-    return made.study
+def recorded_study(record: RunRecord, benchmark: Benchmark, centres: Centres) -> Study:
+    """The study of a run as it was at the end."""
+    setup = set_up_case(record.case, benchmark, centres)
+    setup.study.follow(_events(record, setup.benchmark))
+    return setup.study
 
 
-def _events(record: Record, benchmark: Benchmark) -> Iterator[Event]:
+def _events(record: RunRecord, benchmark: Benchmark) -> Iterator[Event]:
     columns = {name: column.tolist() for name, column in record.columns.items()}
     if benchmark.fidelity.integer:
         columns["fidelity"] = [int(level) for level in columns["fidelity"]]
     order = np.argsort(record.columns["ended"]).tolist()
-    told = 0
+    ended = 0
     trials: list[Trial] = []
     for number in range(len(record)):
-        while told < columns["before"][number]:
-            yield _ending(order[told], columns["loss"])
-            told += 1
+        while ended < columns["before"][number]:
+            yield _end_event(order[ended], columns["loss"])
+            ended += 1
         trials.append(_trial(number, record, columns, benchmark.space, trials))
         yield Asked(trials[-1])
-    yield from (_ending(number, columns["loss"]) for number in order[told:])
+    yield from (_end_event(number, columns["loss"]) for number in order[ended:])
 
 
-def _ending(number: int, losses: list[float]) -> Event:
+def _end_event(number: int, losses: list[float]) -> Event:
     loss = losses[number]
     return Told(number, loss) if math.isfinite(loss) else Failed(number, "no finite loss")
 
 
 def _trial(
     number: int,
-    record: Record,
+    record: RunRecord,
     columns: dict[str, list[Any]],
     space: Space,
     trials: list[Trial],
@@ -188,7 +191,7 @@ def _trial(
     )
 
 
-def _number(space: Space, name: str, value: Any) -> float:
+def _encoded_value(space: Space, name: str, value: Any) -> float:
     parameter = space.searched[name]
     if isinstance(parameter, Categorical | Ordinal):
         return float(list(parameter.choices).index(value))
@@ -205,41 +208,41 @@ def _config(space: Space, numbers: list[float]) -> Config:
     return space.complete(values)
 
 
-def plain(record: Record) -> dict[str, Any]:
-    """A record as JSON carries it: nan as null."""
+def record_to_json(record: RunRecord) -> dict[str, Any]:
+    """A record as a JSON object, with null for nan."""
     columns = {
         name: [None if item != item else item for item in column.tolist()]
         for name, column in record.columns.items()
     }
-    return {"case": record.case.plain(), "columns": columns, "values": record.values.tolist()}
+    return {"case": record.case.to_json(), "columns": columns, "values": record.values.tolist()}
 
 
-def record_from(case: Case, columns: Any, values: Any) -> Record:
-    """A record from what a file held."""
+def record_from_columns(case: Case, columns: Any, values: Any) -> RunRecord:
+    """The record with some columns and values; raises `FormatError` if they are invalid."""
     try:
-        made = {name: _column(columns[name], kind) for name, kind in COLUMNS.items()}
+        arrays = {name: _column(columns[name], kind) for name, kind in COLUMNS.items()}
         rows = np.array(values, dtype=np.float64)
-        sizes = {len(column) for column in made.values()}
+        sizes = {len(column) for column in arrays.values()}
         if rows.ndim != 2 or sizes != {len(rows)}:
             raise ValueError(f"columns of {sorted(sizes)} rows")
-        _check_places(made, len(rows))
+        _check_indices(arrays, len(rows))
     except (KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"The run {case.name} is no record of a run: {error}.") from None
-    return Record(case, made, rows)
+        raise FormatError(f"The record of the run {case.name} is invalid: {error}.") from None
+    return RunRecord(case, arrays, rows)
 
 
-def _check_places(columns: dict[str, Column], count: int) -> None:
-    """Refuse numbers of trials, origins and ends that there are none of."""
+def _check_indices(columns: dict[str, Column], count: int) -> None:
+    """Raise `ValueError` for the index of a trial, an origin or an end that does not exist."""
     ids = np.arange(count)
-    wrong = {
+    invalid = {
         "origin": ~np.isin(columns["origin"], range(len(ORIGINS))),
         "parent": (columns["parent"] < -1) | (columns["parent"] >= ids),
         "before": (columns["before"] < 0) | (columns["before"] > ids),
         "ended": np.sort(columns["ended"]) != ids,
     }
-    for name, rows in wrong.items():
+    for name, rows in invalid.items():
         if rows.any():
-            raise ValueError(f"trial {int(np.argmax(rows))} cannot have this {name}")
+            raise ValueError(f"`{name}` of trial {int(np.argmax(rows))} is not allowed")
 
 
 def _column(items: Any, kind: Any) -> Column:

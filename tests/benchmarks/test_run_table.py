@@ -1,4 +1,4 @@
-"""Past runs read from a file: what its columns suggest, and what is wrong with it."""
+"""Reading past runs from a file: the inferred space, and the errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from priorband import Categorical, Constant, Float, Integer, Ordinal, Space
-from priorband.benchmarks.table import Given, RunTable, read_table
+from priorband.benchmarks.run_table import RunTable, SpaceOrColumns, read_table
 from priorband.errors import DataError
 from priorband.space.base import Parameter
 
 Write = Callable[[str], Path]
 
 
-def read(path: Path, fidelity: str = "epoch", loss: str = "loss", space: Given = None) -> RunTable:
+def read(
+    path: Path, fidelity: str = "epoch", loss: str = "loss", space: SpaceOrColumns = None
+) -> RunTable:
     return read_table(path, fidelity, loss, space)
 
 
@@ -67,7 +69,7 @@ def test_columns_suggest_parameters(
 @pytest.mark.parametrize(
     ("low", "high", "integer"), [("1", "27", True), ("1.0", "27", True), ("0.25", "1", False)]
 )
-def test_the_fidelity_is_whole_where_all_on_record_are(
+def test_the_fidelity_is_an_integer_if_all_recorded_ones_are(
     write: Write, low: str, high: str, integer: bool
 ) -> None:
     fidelity = read(write(f"x,z,loss\n1,{low},1\n1,{high},1\n2,{low},1\n"), "z").fidelity
@@ -83,7 +85,7 @@ def test_named_columns_make_the_space_and_others_are_ignored(write: Write) -> No
     assert table.losses.tolist() == [0.5, 0.6, 0.2]
 
 
-def test_a_given_space_says_what_cells_mean(write: Write) -> None:
+def test_a_space_determines_the_values_of_cells(write: Write) -> None:
     space = Space(
         {
             "flag": Categorical([True, False]),
@@ -113,7 +115,7 @@ def test_a_given_space_says_what_cells_mean(write: Write) -> None:
     )
 
 
-def test_a_file_as_spreadsheets_write_it_is_read(write: Write) -> None:
+def test_a_file_written_by_a_spreadsheet_is_read(write: Write) -> None:
     path = write('\ufeff"x", c ,epoch,"loss"\r\n\r\n1,"a, b",1,0.5\r\n 2 ,c,9, 0.4\r\n')
     table = read(path)
     assert table.configs == ({"x": 1, "c": "a, b"}, {"x": 2, "c": "c"})
@@ -136,15 +138,15 @@ OUTSIDE = Space({"x": Float(0, 1)})
 @pytest.mark.parametrize(
     ("text", "space", "message"),
     [
-        ("", None, "runs.csv is empty. It needs a header and a line for each run."),
+        ("", None, "runs.csv is empty. It needs a header and one line per run."),
         ("x,epoch,loss\n", None, "runs.csv has a header but no runs."),
         ("x,step,loss\n1,1,1\n", None, "no column 'epoch'. Its columns: x, step, loss. Say which"),
         ("x,epoch,acc\n1,1,1\n", None, "no column 'loss'. Its columns: x, epoch, acc. Say which"),
         ("x,epoch,loss\n1,1,1\n", ["y"], "no column 'y'. Its columns: x, epoch, loss."),
         ("y,epoch,loss\n1,1,1\n", OUTSIDE, "no column 'x'. Its columns: y, epoch, loss."),
         ("x,x,epoch,loss\n1,1,1,1\n", None, "two columns named 'x'. Rename one."),
-        ("x,epoch,loss\n1,1,1\n1,2\n", None, "line 3: the header has 3 cells, got 2."),
-        ("x,epoch,loss\n1,1,1\n\n1,2,3,4\n", None, "line 4: the header has 3 cells, got 4."),
+        ("x,epoch,loss\n1,1,1\n1,2\n", None, "line 3: it has 2 cells, the header has 3."),
+        ("x,epoch,loss\n1,1,1\n\n1,2,3,4\n", None, "line 4: it has 4 cells, the header has 3."),
         ("x,epoch,loss\n1,1,bad\n", None, "line 2: `loss` must be a number, got 'bad'."),
         ("x,epoch,loss\n1,one,1\n", None, "line 2: `epoch` must be a number, got 'one'."),
         ("x,epoch,loss\n1,0,1\n", None, "line 2: `epoch` must be a number above 0, got '0'."),
@@ -153,20 +155,24 @@ OUTSIDE = Space({"x": Float(0, 1)})
         ("x,epoch,loss\n1,1,1\n,2,1\n", None, "line 3: `x` is empty. Every run needs all"),
         ("x,epoch,loss\n1,1,1\n0.0.1,2,1\n", None, "line 3: `x` has '0.0.1' among numbers."),
         ("x,epoch,loss\n1,1,1\nnan,2,1\n", None, "line 3: `x` has 'nan' among numbers."),
-        ("x,epoch,loss\n1,1,1\n2,1,1\n1.0,1,2\n", None, "line 4: the same configuration and "),
-        ("x,epoch,loss\n1,1,1\n2,1,1\n1,1,2\n", None, "fidelity as on line 2. Keep one of them"),
-        ("x,epoch,loss\n1,1,1\n1,2,2\n", None, "has no parameter to search: the columns x hold"),
-        ("epoch,loss\n1,1\n", None, "has no parameter to search: no column is left"),
+        ("x,epoch,loss\n1,1,1\n2,1,1\n1.0,1,2\n", None, "line 4: it has the same configuration"),
+        ("x,epoch,loss\n1,1,1\n2,1,1\n1,1,2\n", None, "fidelity as line 2. Keep one of them"),
+        ("x,epoch,loss\n1,1,1\n1,2,2\n", None, "has no parameter to search: the values of x"),
+        ("epoch,loss\n1,1\n", None, "to search: it has no columns besides the"),
         ("x,epoch,loss\n0,1,1\n1.5,1,1\n", OUTSIDE, "line 3: `x` must be a number in [0.0, 1.0]"),
         ("x,epoch,loss\n0,1,1\none,1,1\n", OUTSIDE, "line 3: `x` must be a number in [0.0, 1.0]"),
         ('x,epoch,loss\n"1"2,1,1\n', None, "line 2: "),
         ("x,epoch,loss\n1,1,1\n", "x", "`space` must be a Space or a list of columns, got 'x'."),
-        ("x,epoch,loss\n1,1,1\n2,1,2\n", ["x", "loss"], "'loss' of runs.csv cannot be two things"),
-        (",x,epoch,loss\n0,1,1,1\n", None, "Column 1 of runs.csv has no name. Give it one, or say"),
+        ("x,epoch,loss\n1,1,1\n2,1,2\n", ["x", "loss"], "'loss' of runs.csv can be only one"),
+        (
+            ",x,epoch,loss\n0,1,1,1\n",
+            None,
+            "Column 1 of runs.csv has no name. Give it one, or name",
+        ),
     ],
 )
-def test_a_file_that_is_no_table_of_runs_is_told_why(
-    write: Write, text: str, space: Given, message: str
+def test_an_invalid_file_is_refused_with_a_reason(
+    write: Write, text: str, space: SpaceOrColumns, message: str
 ) -> None:
     with pytest.raises(DataError) as caught:
         read(write(text), space=space)
@@ -180,7 +186,7 @@ def test_a_space_that_is_a_dict_is_not_taken_for_a_list_of_columns(write: Write)
 
 
 def test_one_column_cannot_be_fidelity_and_loss(write: Write) -> None:
-    with pytest.raises(DataError, match="'loss' of runs.csv cannot be two things at once"):
+    with pytest.raises(DataError, match="'loss' of runs.csv can be only one of"):
         read(write("x,epoch,loss\n1,1,1\n2,1,1\n"), "loss")
 
 
@@ -189,10 +195,10 @@ def test_an_index_that_pandas_wrote_can_be_left_out(write: Write) -> None:
     assert list(table.space.parameters) == ["x"]
 
 
-def test_a_file_that_cannot_be_read_is_told_why(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.csv cannot be read: No such file"):
         read(tmp_path / "none.csv")
     binary = tmp_path / "runs.csv"
     binary.write_bytes(b"x,epoch,loss\n\xff\xfe,1,1\n")
-    with pytest.raises(DataError, match="is no text in UTF-8. Save it as such."):
+    with pytest.raises(DataError, match="is not UTF-8 text. Save it as UTF-8."):
         read(binary)

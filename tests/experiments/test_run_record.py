@@ -1,4 +1,4 @@
-"""A run as columns, and its study opened again."""
+"""A run as columns, and the study restored from them."""
 
 import json
 from hashlib import blake2b
@@ -10,14 +10,20 @@ import pytest
 
 from priorband import FormatError, Hartmann
 from priorband.analysis.curves import incumbent_curve, value_at
-from priorband.benchmarks.catalogue import entry
-from priorband.benchmarks.priors import QUALITIES, prior_centre, unmoved_centres
+from priorband.benchmarks.catalogue import catalogue_entry
+from priorband.benchmarks.priors import QUALITIES, prior_centre, unperturbed_centres
 from priorband.benchmarks.published import Unequal
 from priorband.benchmarks.tabular import Tabular
-from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from
-from priorband.experiments.record import Record, opened, plain, record_from, run
-from priorband.experiments.rules import Centres, centre_of, published_method, setting
-from priorband.experiments.running import CODE
+from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from_json
+from priorband.experiments.rules import Centres, case_prior_centre, published_method, set_up_case
+from priorband.experiments.run_record import (
+    RunRecord,
+    record_from_columns,
+    record_to_json,
+    recorded_study,
+    run_case,
+)
+from priorband.experiments.runner import CODE
 from priorband.named_methods import optimizer
 from priorband.optimizers import Optimizer
 from priorband.samplers.combine import Staged
@@ -26,13 +32,13 @@ from priorband.space.prior import Independent
 
 NAME = "hartmann3-good"
 CENTRES: Centres = {
-    f"{rules}/{NAME}": {q: dict(c) for q, c in unmoved_centres(Hartmann(3)).items()}
+    f"{rules}/{NAME}": {q: dict(c) for q, c in unperturbed_centres(Hartmann(3)).items()}
     for rules in ("paper", "published")
 }
 
 
-def made(case: Case) -> Record:
-    return run(case, entry(case.benchmark).make(None), CENTRES)
+def run_on_hartmann(case: Case) -> RunRecord:
+    return run_case(case, catalogue_entry(case.benchmark).make(None), CENTRES)
 
 
 CASES = [
@@ -45,8 +51,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
-    record = made(case)
-    study = opened(record, entry(case.benchmark).make(None), CENTRES)
+    record = run_on_hartmann(case)
+    study = recorded_study(record, catalogue_entry(case.benchmark).make(None), CENTRES)
     assert study.replay().exact
     assert len(study.state.history) == len(record)
     assert study.best is not None
@@ -55,16 +61,16 @@ def test_a_run_is_a_study_that_opens_and_replays_exactly(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_run_survives_json(case: Case) -> None:
-    record = made(case)
-    read = json.loads(json.dumps(plain(record), allow_nan=False))
-    again = record_from(case_from(read["case"]), read["columns"], read["values"])
-    assert plain(again) == plain(record)
+    record = run_on_hartmann(case)
+    read = json.loads(json.dumps(record_to_json(record), allow_nan=False))
+    again = record_from_columns(case_from_json(read["case"]), read["columns"], read["values"])
+    assert record_to_json(again) == record_to_json(record)
     for name, column in record.columns.items():
         assert again.columns[name].dtype == column.dtype
 
 
-def test_a_record_holds_what_each_trial_cost_and_would_reach_in_full() -> None:
-    record = made(CASES[0])
+def test_a_record_has_the_cost_and_the_full_loss_of_each_trial() -> None:
+    record = run_on_hartmann(CASES[0])
     columns, bench = record.columns, Hartmann(3, "good", 0)
     configs = [{f"x{i}": value for i, value in enumerate(row)} for row in record.values.tolist()]
     assert columns["full"] == pytest.approx(bench.evaluate_many(configs, 100))
@@ -78,7 +84,9 @@ def test_a_record_holds_what_each_trial_cost_and_would_reach_in_full() -> None:
 
 
 def test_a_longer_run_begins_with_the_shorter_one() -> None:
-    short, long = (made(Case("paper", NAME, "good", "priorband", 1, 0, b)) for b in (3.0, 8.0))
+    short, long = (
+        run_on_hartmann(Case("paper", NAME, "good", "priorband", 1, 0, b)) for b in (3.0, 8.0)
+    )
     for name, column in short.columns.items():
         if name != "before":
             assert (long.columns[name][: len(short)] == column).all()
@@ -86,9 +94,10 @@ def test_a_longer_run_begins_with_the_shorter_one() -> None:
 
 @pytest.mark.parametrize("rules", ["paper", "published"])
 @pytest.mark.parametrize("workers", [4, 16])
-def test_with_several_workers_every_one_reaches_the_budget(rules: str, workers: int) -> None:
+def test_every_worker_reaches_the_budget(rules: str, workers: int) -> None:
     short, long = (
-        made(Case(rules, NAME, "bad", "asha+esp", workers, 0, budget)) for budget in (3.0, 6.0)
+        run_on_hartmann(Case(rules, NAME, "bad", "asha+esp", workers, 0, budget))
+        for budget in (3.0, 6.0)
     )
     for record, budget in ((short, 3.0), (long, 6.0)):
         paid = [
@@ -115,11 +124,11 @@ def test_a_failed_training_is_recorded_as_one() -> None:
             return np.full(len(configs), np.nan)
 
     case = Case("paper", NAME, NO_PRIOR, "hyperband", 1, 0, 2.0)
-    record = run(case, Fails(), {})  # type: ignore[arg-type]  # takes any configuration
+    record = run_case(case, Fails(), {})  # type: ignore[arg-type]  # takes any configuration
     assert np.isnan(record.columns["loss"]).all()
-    read = json.loads(json.dumps(plain(record), allow_nan=False))
-    again = record_from(case, read["columns"], read["values"])
-    assert opened(again, Fails(), {}).replay().exact  # type: ignore[arg-type]  # as above
+    read = json.loads(json.dumps(record_to_json(record), allow_nan=False))
+    again = record_from_columns(case, read["columns"], read["values"])
+    assert recorded_study(again, Fails(), {}).replay().exact  # type: ignore[arg-type]  # as above
 
 
 @pytest.mark.parametrize(
@@ -134,21 +143,27 @@ def test_a_failed_training_is_recorded_as_one() -> None:
         lambda columns: columns["ended"].__setitem__(0, 5),
     ],
 )
-def test_what_is_no_record_is_refused(spoiled: object) -> None:
+def test_an_invalid_record_is_refused(spoiled: object) -> None:
     assert callable(spoiled)
-    read = plain(made(CASES[0]))
+    read = record_to_json(run_on_hartmann(CASES[0]))
     spoiled(read["columns"])
-    with pytest.raises(FormatError, match="is no record of a run"):
-        record_from(CASES[0], read["columns"], read["values"])
+    with pytest.raises(FormatError, match="is invalid: "):
+        record_from_columns(CASES[0], read["columns"], read["values"])
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [None, {}, {"rules": "paper"}, CASES[0].plain() | {"seed": "0"}, CASES[0].plain() | {"x": 0}],
+    [
+        None,
+        {},
+        {"rules": "paper"},
+        CASES[0].to_json() | {"seed": "0"},
+        CASES[0].to_json() | {"x": 0},
+    ],
 )
-def test_what_is_no_case_is_refused(wrong: object) -> None:
+def test_an_invalid_case_is_refused(wrong: object) -> None:
     with pytest.raises(FormatError, match="A run's case"):
-        case_from(wrong)
+        case_from_json(wrong)
 
 
 def test_a_grid_runs_methods_that_ignore_the_prior_once() -> None:
@@ -164,19 +179,19 @@ def test_the_papers_rules_perturb_the_near_optimum_centre_by_seed() -> None:
     bench = Hartmann(3)
     for seed in range(3):
         case = Case("paper", NAME, "near-optimum", "priorband", 1, seed, 1.0)
-        ours = centre_of(case, bench.space, CENTRES)
+        ours = case_prior_centre(case, bench.space, CENTRES)
         assert ours == dict(prior_centre(bench, "near-optimum", seed))
 
 
 def test_the_published_bo_begins_with_a_weak_prior() -> None:
     case = Case("published", NAME, "good", "bo", 1, 0, 1.0)
-    study = setting(case, Hartmann(3), CENTRES).study
+    study = set_up_case(case, Hartmann(3), CENTRES).study
     assert isinstance(study.prior, Independent)
     assert {d.sigma for d in study.prior.densities if isinstance(d, TruncatedNormal)} == {0.5}
     assert study.ask().origin == "prior"
 
 
-def test_the_published_methods_carry_their_departures() -> None:
+def test_the_published_methods_differ_from_the_text() -> None:
     assert "promotion='neps'" in repr(published_method("mobster+esp"))
     assert "always_change=True" in repr(published_method("priorband"))
     assert "always_change=True" in repr(published_method("asha+esp"))
@@ -192,9 +207,9 @@ def test_the_published_methods_carry_their_departures() -> None:
 
 
 @pytest.mark.parametrize(("rules", "method"), [*product(("paper", "published"), ("asha", "sh"))])
-def test_a_hartmann_functions_noise_follows_the_seed(rules: str, method: str) -> None:
+def test_the_noise_of_a_hartmann_function_depends_on_the_seed(rules: str, method: str) -> None:
     cases = [Case(rules, NAME, NO_PRIOR, method, 1, seed, 1.0) for seed in (0, 1)]
-    assert [setting(case, Hartmann(3), {}).benchmark for case in cases] == [
+    assert [set_up_case(case, Hartmann(3), {}).benchmark for case in cases] == [
         *(Hartmann(3, "good", 0), Hartmann(3, "good", 1))
     ]
 
@@ -203,17 +218,19 @@ def test_a_hartmann_functions_noise_follows_the_seed(rules: str, method: str) ->
     ("rules", "workers", "pause"),
     [("published", 4, 10.0), ("published", 1, 0.0), ("paper", 4, 0.0)],
 )
-def test_trials_of_published_parallel_runs_alone_wait(
+def test_only_trials_of_published_parallel_runs_wait(
     rules: str, workers: int, pause: float
 ) -> None:
     case = Case(rules, NAME, NO_PRIOR, "asha", workers, 0, 1.0)
-    assert setting(case, Hartmann(3), {}).pause == pause
+    assert set_up_case(case, Hartmann(3), {}).pause == pause
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_promotion_of_a_promotion_has_the_root_of_both(case: Case) -> None:
-    record = made(case)
-    trials = opened(record, entry(case.benchmark).make(None), CENTRES).state.history.trials
+    record = run_on_hartmann(case)
+    trials = recorded_study(
+        record, catalogue_entry(case.benchmark).make(None), CENTRES
+    ).state.history.trials
     assert record.roots.tolist() == [trial.root for trial in trials]
 
 
@@ -224,7 +241,7 @@ def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Pa
     beliefs = {}
     for rules in RULES:
         case = Case(rules, "own", "near-optimum", "priorband", 1, 3, 1.0)
-        belief = setting(case, Tabular(path), centres).study.prior
+        belief = set_up_case(case, Tabular(path), centres).study.prior
         assert isinstance(belief, Independent)
         beliefs[rules] = belief.mode, belief.densities
     assert beliefs["authors"] == beliefs["paper"]
@@ -233,16 +250,16 @@ def test_the_authors_rules_are_the_papers_text_around_other_centres(tmp_path: Pa
     assert [isinstance(own, Unequal) for [own] in densities] == [False, False, True]
 
 
-def test_an_integer_is_opened_as_one(tmp_path: Path) -> None:
+def test_an_integer_is_restored_as_an_integer(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("units,epoch,loss\n1,1,0.9\n1,9,0.8\n90,1,0.7\n90,9,0.6\n")
-    record = run(Case("paper", "own", NO_PRIOR, "hyperband", 1, 0, 2.0), Tabular(path), {})
-    trials = opened(record, Tabular(path), {}).state.history.trials
+    record = run_case(Case("paper", "own", NO_PRIOR, "hyperband", 1, 0, 2.0), Tabular(path), {})
+    trials = recorded_study(record, Tabular(path), {}).state.history.trials
     assert {type(trial.config["units"]) for trial in trials} == {int}
 
 
-def test_what_runs_decide_changes_with_the_number_of_the_code_only() -> None:
-    """If this fails, raise `CODE` in running.py and write the new digest beside it here."""
+def test_decisions_change_only_with_the_code_version() -> None:
+    """If this fails, increase `CODE` in runner.py and put the new digest here."""
     cases = [
         Case(rules, NAME, quality, method, workers, 0, 2.0)
         for rules, workers in (("paper", 1), ("published", 4))
@@ -250,7 +267,7 @@ def test_what_runs_decide_changes_with_the_number_of_the_code_only() -> None:
     ]
     kept = blake2b(digest_size=8)
     for case in cases:
-        record = made(case)
+        record = run_on_hartmann(case)
         for column in (record.values, *record.columns.values()):
             kept.update(np.round(column, 6).tobytes())
     assert {CODE: kept.hexdigest()} == {"1": "afb6ca9a2bad6169"}

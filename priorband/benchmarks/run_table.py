@@ -1,4 +1,4 @@
-"""Past runs from a CSV file: a line says which loss a configuration had at which fidelity."""
+"""Read past runs from a CSV file: one line per configuration and fidelity, with the loss."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -20,23 +20,24 @@ from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
 from priorband.values import frozen
 
-Given = Space | Sequence[str] | None
-"""A space, the names of the columns to infer one from, or None for all columns that are left."""
+SpaceOrColumns = Space | Sequence[str] | None
+"""A space, the columns to infer it from, or None for all but the fidelity and the loss."""
 
-LOG_FROM = 100.0
-"""A column of positive numbers is on a log scale where the highest is more times the lowest."""
+LOG_RATIO = 100.0
+"""Positive numbers are on a log scale if the highest is more than this many times the lowest."""
 ROUNDING = 1e-9
-"""Rungs are quotients of the highest fidelity: they may miss one on record by rounding."""
+"""Relative tolerance for fidelities: rungs are computed, and may differ from a recorded one."""
 _WIDEST_INTEGER = 2**52
 
 
 @final
 @frozen
 class RunTable:
-    """Past runs, by configuration and then by fidelity.
+    """Past runs, sorted by configuration and then by fidelity.
 
-    Configurations are in the order in which the file first has them, `points` are their encoded
-    rows. `owners` has the number of each run's configuration. A loss is nan where a run failed.
+    `configs` are the configurations in the order of their first lines, `points` their encoded rows.
+    `owners`, `fidelities` and `losses` have one element per run: the index of its configuration,
+    its fidelity, and its loss, which is nan if it failed.
     """
 
     name: str
@@ -49,43 +50,48 @@ class RunTable:
     losses: Array
 
 
-def read_table(path: str | Path, fidelity: str, loss: str, space: Given = None) -> RunTable:
-    """The runs of a CSV file: columns of parameters, one of fidelities and one of losses.
+def read_table(
+    path: str | Path, fidelity: str, loss: str, space: SpaceOrColumns = None
+) -> RunTable:
+    """The runs in a CSV file with columns for the parameters, the fidelity and the loss.
 
-    A configuration is what the parameters' columns say. Losses that are empty, nan or infinite are
-    failed trainings.
+    Empty, nan and infinite losses are failed trainings.
     """
-    sheet = _sheet(Path(path))
+    sheet = _read_sheet(Path(path))
     steps, losses = _numbers(sheet, "fidelity", fidelity), _numbers(sheet, "loss", loss)
     for row, step in enumerate(steps):
         if not 0 < step < np.inf:
             cell = sheet.column(fidelity)[row]
-            sheet.refuse(row, f"`{fidelity}` must be a number above 0, got {cell!r}.")
-    known = space if isinstance(space, Space) else _inferred(sheet, space, (fidelity, loss))
+            sheet.reject(row, f"`{fidelity}` must be a number above 0, got {cell!r}.")
+    if not isinstance(space, Space):
+        space = _inferred_space(sheet, space, (fidelity, loss))
     for name in (fidelity, loss):
-        if name in known.parameters or fidelity == loss:
-            raise DataError(f"The column {name!r} of {sheet.name} cannot be two things at once.")
-    configs, points, owners = _configurations(sheet, known)
+        if name in space.parameters or fidelity == loss:
+            raise DataError(
+                f"The column {name!r} of {sheet.name} can be only one of a parameter, the fidelity "
+                "and the loss."
+            )
+    configs, points, owners = _configurations(sheet, space)
     order = np.lexsort((steps, owners))
     _check_distinct(sheet, order, owners, steps)
     return RunTable(
-        *(sheet.name, known, _range(fidelity, steps), configs, points),
+        *(sheet.name, space, _fidelity(fidelity, steps), configs, points),
         *(owners[order], steps[order], np.where(np.isfinite(losses), losses, nan)[order]),
     )
 
 
-def check_within(fidelity: Fidelity, asked: float) -> None:
-    """Refuse a fidelity that lies beyond what is on record."""
-    if not fidelity.low * (1 - ROUNDING) <= asked <= fidelity.high * (1 + ROUNDING):
+def check_in_range(fidelity: Fidelity, value: float) -> None:
+    """Raise `SpaceError` if a value is outside the recorded fidelities."""
+    if not fidelity.low * (1 - ROUNDING) <= value <= fidelity.high * (1 + ROUNDING):
         raise SpaceError(
-            f"`{fidelity.name}` is on record from {fidelity.low} to {fidelity.high}, got {asked!r}."
+            f"`{fidelity.name}` must be between {fidelity.low} and {fidelity.high}, got {value!r}."
         )
 
 
 @final
 @frozen
 class _Sheet:
-    """The cells of a file, and on which line each row ends."""
+    """The cells of a CSV file, and the line number of each row."""
 
     name: str
     header: tuple[str, ...]
@@ -93,40 +99,40 @@ class _Sheet:
     columns: Mapping[str, tuple[str, ...]]
 
     def column(self, name: str, hint: str = "") -> tuple[str, ...]:
-        """The cells below a name."""
+        """The cells of a column."""
         if name not in self.columns:
             raise DataError(
                 f"{self.name} has no column {name!r}. Its columns: {', '.join(self.header)}.{hint}"
             )
         return self.columns[name]
 
-    def refuse(self, row: int, what: str) -> NoReturn:
-        """Say what is wrong with a row."""
-        raise DataError(f"{self.name}, line {self.lines[row]}: {what}")
+    def reject(self, row: int, reason: str) -> NoReturn:
+        """Raise `DataError` for a row."""
+        raise DataError(f"{self.name}, line {self.lines[row]}: {reason}")
 
 
-def _sheet(path: Path) -> _Sheet:
+def _read_sheet(path: Path) -> _Sheet:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
-            found = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+            rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
     except OSError as error:
         raise DataError(f"The table {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise DataError(f"The table {path} is no text in UTF-8. Save it as such.") from None
+        raise DataError(f"The table {path} is not UTF-8 text. Save it as UTF-8.") from None
     except csv.Error as error:
         raise DataError(f"{path.name}, line {reader.line_num}: {error}.") from None
-    if len(found) < 2:
-        what = "has a header but no runs" if found else "is empty"
-        raise DataError(f"The table {path} {what}. It needs a header and a line for each run.")
-    header, rows = tuple(found[0][1]), found[1:]
+    if len(rows) < 2:
+        problem = "has a header but no runs" if rows else "is empty"
+        raise DataError(f"The table {path} {problem}. It needs a header and one line per run.")
+    header, rows = tuple(rows[0][1]), rows[1:]
     if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
-        raise DataError(f"{path.name} has two columns named {twice!r}. Rename one.")
+        duplicate = next(name for name in header if header.count(name) > 1)
+        raise DataError(f"{path.name} has two columns named {duplicate!r}. Rename one.")
     for line, row in rows:
         if len(row) != len(header):
             raise DataError(
-                f"{path.name}, line {line}: the header has {len(header)} cells, got {len(row)}."
+                f"{path.name}, line {line}: it has {len(row)} cells, the header has {len(header)}."
             )
     columns = zip(*(row for _, row in rows), strict=True)
     return _Sheet(
@@ -136,90 +142,92 @@ def _sheet(path: Path) -> _Sheet:
 
 
 def _number(cell: str) -> float | None:
-    """The number that a cell holds, nan and infinities included; None for words."""
+    """The number in a cell, which may be nan or infinite; None if the cell is not a number."""
     try:
         return None if "_" in cell else float(cell)
     except ValueError:
         return None
 
 
-def _numbers(sheet: _Sheet, what: str, name: str) -> Array:
+def _numbers(sheet: _Sheet, role: str, name: str) -> Array:
     """A column of numbers; nan where a cell is empty."""
-    cells = sheet.column(name, f" Say which one has the {what}: {what}=...")
-    found = {cell: _number(cell or "nan") for cell in set(cells)}
+    cells = sheet.column(name, f" Say which one has the {role}: {role}=...")
+    numbers = {cell: _number(cell or "nan") for cell in set(cells)}
     for row, cell in enumerate(cells):
-        if found[cell] is None:
-            sheet.refuse(row, f"`{name}` must be a number, got {cell!r}.")
-    return np.array([found[cell] for cell in cells], dtype=np.float64)
+        if numbers[cell] is None:
+            sheet.reject(row, f"`{name}` must be a number, got {cell!r}.")
+    return np.array([numbers[cell] for cell in cells], dtype=np.float64)
 
 
-def _range(name: str, steps: Array) -> Fidelity:
+def _fidelity(name: str, steps: Array) -> Fidelity:
     low, high = float(steps.min()), float(steps.max())
     if np.all(steps == np.floor(steps)):
         return Fidelity(name, int(low), int(high))
     return Fidelity(name, low, high)
 
 
-def _inferred(sheet: _Sheet, names: Sequence[str] | None, taken: tuple[str, str]) -> Space:
-    """The space that columns of values suggest."""
+def _inferred_space(sheet: _Sheet, names: Sequence[str] | None, others: tuple[str, str]) -> Space:
+    """The space inferred from columns: the named ones, or all except `others`."""
     if names is None:
-        names = [name for name in sheet.header if name not in taken]
+        names = [name for name in sheet.header if name not in others]
     if not isinstance(names, Sequence) or isinstance(names, str):
         raise DataError(f"`space` must be a Space or a list of columns, got {names!r}.")
     if "" in names:
         raise DataError(
-            f"Column {sheet.header.index('') + 1} of {sheet.name} has no name. Give it one, or say "
-            "which columns are parameters: space=[...]."
+            f"Column {sheet.header.index('') + 1} of {sheet.name} has no name. Give it one, or "
+            "name the columns of the parameters: space=[...]."
         )
     parameters = {name: _parameter(sheet, name) for name in names}
     if all(isinstance(parameter, Constant) for parameter in parameters.values()):
-        columns = f"the columns {', '.join(names)}" if names else "no column is left and"
-        raise DataError(
-            f"{sheet.name} has no parameter to search: {columns} hold a single configuration."
+        problem = (
+            f"the values of {', '.join(names)} never change"
+            if names
+            else "it has no columns besides the fidelity and the loss"
         )
+        raise DataError(f"{sheet.name} has no parameter to search: {problem}.")
     return Space(parameters)
 
 
 def _parameter(sheet: _Sheet, name: str) -> Parameter | Constant:
-    """A number, a choice or a constant, whatever a column's cells look like."""
+    """The numeric parameter, choice or constant that the cells of a column suggest."""
     cells = sheet.column(name)
     if "" in cells:
-        sheet.refuse(cells.index(""), f"`{name}` is empty. Every run needs all parameters.")
+        sheet.reject(cells.index(""), f"`{name}` is empty. Every run needs all parameters.")
     numbers = {cell: _number(cell) for cell in dict.fromkeys(cells)}
     if all(number is None for number in numbers.values()):
-        return _choice(list(numbers))
+        return _choice_parameter(list(numbers))
     for cell, number in numbers.items():
         if number is None or not isfinite(number):
-            sheet.refuse(
+            sheet.reject(
                 cells.index(cell),
-                f"`{name}` has {cell!r} among numbers. Mend it, or give a space where it is one of "
-                "a Categorical's choices.",
+                f"`{name}` has {cell!r} among numbers. Correct it, or pass a space in which it is "
+                "a choice of a Categorical.",
             )
-    return _numeric(numbers)
+    return _numeric_parameter(numbers)
 
 
-def _choice(words: list[str]) -> Parameter | Constant:
+def _choice_parameter(words: list[str]) -> Parameter | Constant:
     values: list[Any] = words
     if all(word.lower() in ("true", "false") for word in words):
         values = sorted({word.lower() == "true" for word in words})
     return Categorical(values) if len(values) > 1 else Constant(values[0])
 
 
-def _numeric(numbers: Mapping[str, float | None]) -> Parameter | Constant:
+def _numeric_parameter(numbers: Mapping[str, float | None]) -> Parameter | Constant:
     values = [number for number in numbers.values() if number is not None]
     low, high = min(values), max(values)
     written_whole = all(cell.lstrip("+-").isdecimal() for cell in numbers)
     whole = written_whole and max(-low, high) <= _WIDEST_INTEGER
     if low == high:
         return Constant(int(low) if whole else low)
-    log = 0 < low < high / LOG_FROM
+    log = 0 < low < high / LOG_RATIO
     return Integer(int(low), int(high), log=log) if whole else Float(low, high, log=log)
 
 
 def _configurations(
     sheet: _Sheet, space: Space
 ) -> tuple[tuple[Config, ...], Array, NDArray[np.intp]]:
-    """The distinct configurations, their encoded rows, and which of them each row has."""
+    """The distinct configurations, their encoded rows, and the configuration of each run."""
     names = [
         name
         for name, parameter in space.parameters.items()
@@ -232,11 +240,11 @@ def _configurations(
     owners = []
     for row, cells in enumerate(zip(*map(sheet.column, names), strict=True)):
         if cells not in seen:
-            values = {n: _meant(space.parameters[n], c) for n, c in zip(names, cells, strict=True)}
+            values = {n: _value(space.parameters[n], c) for n, c in zip(names, cells, strict=True)}
             try:
                 config = space.check({**fixed, **values})
             except ConfigError as error:
-                sheet.refuse(row, str(error))
+                sheet.reject(row, str(error))
             code = tuple(space.encode([config])[0].tolist())
             seen[cells] = numbers.setdefault(code, len(configs))
             configs += [config] * (seen[cells] == len(configs))
@@ -244,16 +252,16 @@ def _configurations(
     return tuple(configs), np.array(list(numbers)), np.array(owners, dtype=np.intp)
 
 
-def _meant(parameter: Parameter | Constant, cell: str) -> Any:
-    """The value of a parameter that a cell stands for; the cell itself where there is none."""
+def _value(parameter: Parameter | Constant, cell: str) -> Any:
+    """The parameter's value that a cell stands for; the cell's own text if there is none."""
     if isinstance(parameter, Float | Integer):
         number = _number(cell)
         return cell if number is None else number
     choices = [parameter.value] if isinstance(parameter, Constant) else parameter.choices
-    return next((choice for choice in choices if _stands_for(cell, choice)), cell)
+    return next((choice for choice in choices if _matches(cell, choice)), cell)
 
 
-def _stands_for(cell: str, choice: Any) -> bool:
+def _matches(cell: str, choice: Any) -> bool:
     if isinstance(choice, bool):
         return cell.lower() == str(choice).lower()
     if choice is None:
@@ -265,10 +273,10 @@ def _check_distinct(
     sheet: _Sheet, order: NDArray[np.intp], owners: NDArray[np.intp], steps: Array
 ) -> None:
     same = (np.diff(owners[order]) == 0) & (np.diff(steps[order]) == 0)
-    for place in np.flatnonzero(same)[:1].tolist():
-        first, second = sorted(order[[place, place + 1]].tolist())
-        sheet.refuse(
+    for index in np.flatnonzero(same)[:1].tolist():
+        first, second = sorted(order[[index, index + 1]].tolist())
+        sheet.reject(
             second,
-            f"the same configuration and fidelity as on line {sheet.lines[first]}. "
+            f"it has the same configuration and fidelity as line {sheet.lines[first]}. "
             "Keep one of them, or their mean.",
         )

@@ -72,7 +72,8 @@ def main(words: list[str] | None = None) -> int:
         for storage in [arguments.storage] if arguments.storage else fault.storages:
             if storage in fault.storages:
                 setting = Setting(storage, arguments.plant, arguments.seed)
-                for result in _results(name, fault, setting, arguments):
+                for measured in _results(name, fault, setting, arguments):
+                    result = measured.without_times() if arguments.short else measured
                     print(f"{result.verdict:8}{name} {storage}: {result.outcome}", file=sys.stderr)
                     results.append(result)
     print(table(results))
@@ -96,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_common_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--short", action="store_true", help="run the short form")
+    parser.add_argument(
+        "--short", action="store_true", help="run the short form, in which times do not count"
+    )
     parser.add_argument("--storage", choices=STORAGES, help="run in this storage only")
     parser.add_argument(
         "--plant", default="", choices=PLANTED_BUGS, help="a bug to plant, which must be found"

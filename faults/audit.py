@@ -187,10 +187,11 @@ class Audit:
         return expect_none(errors, "workers ended by an exception", len(exit_codes))
 
     def outliving_trainings(self) -> Check:
-        """No training went on for more than 0.2 s after its worker was killed."""
+        """No training went on for more than 0.2 s after its worker was dead."""
+        dead = {entry.details["victim"]: entry.at for entry in self.entries_of("dead")}
         outliving = []
         for key, done in self.done.items():
-            died = self.deaths.get(self.starts[key].details["worker_pid"], done.at)
+            died = dead.get(self.starts[key].details["worker_pid"], done.at)
             if done.at - died > 0.2:
                 outliving.append(f"trial {done.trial}, {done.at - died:.2f} s")
         return expect_none(outliving, "trainings outlived their workers", len(self.done))

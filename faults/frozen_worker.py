@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, final
 
 import priorband as pb
@@ -24,19 +25,18 @@ SLACK = 3.0  # seconds for a renewal, two checks of the lease, and a busy machin
 
 @final
 @dataclass(frozen=True)
-class SlowTraining:
-    """A training that takes some seconds, not counting the time in which it is stopped."""
+class WaitingTraining:
+    """A training that lasts until a file says that the attempt may end."""
 
     log: WorkerLog
-    first: float
-    later: float
-    """Seconds of the first attempt, and of later ones."""
+    gates: Path
+    """The folder of those files, each named by the number of its attempt."""
 
     def __call__(self, attempt: pb.Attempt) -> float:
         self.log.write("start", attempt.id, attempt.attempt, worker_pid=os.getpid())
         (attempt.checkpoint_dir / "by").write_text(str(attempt.attempt))
-        for _ in range(int((self.first if attempt.attempt == 1 else self.later) / 0.05)):
-            time.sleep(0.05)
+        while not (self.gates / str(attempt.attempt)).exists():
+            time.sleep(0.02)
         result = loss(attempt) + attempt.attempt
         self.log.write("done", attempt.id, attempt.attempt, loss=result)
         return result
@@ -70,7 +70,7 @@ def _worst(checks: list[Check]) -> Check:
 
 def _stopped_in_training(setting: Setting, order: str) -> dict[str, Check]:
     with new_setup(setting) as setup:
-        training = SlowTraining(setup.log, 1.0, 3.0 if order == "first" else 0.2)
+        training = WaitingTraining(setup.log, setup.folder)
         open_arguments = setup.open_arguments(lease=LEASE)
         options = WorkerOptions(fresh_process=False, keep="all")
         task = WorkerTask(
@@ -83,12 +83,14 @@ def _stopped_in_training(setting: Setting, order: str) -> dict[str, Check]:
             stopped = time.monotonic()
             pool.size = 2
             pool.start_missing()
-            wait_until(lambda: _logged(setup, "start", 2), "another worker to take over", 60)
+            wait_until(lambda: _logged(setup, "start", 2), "another worker to take over")
             takeover_seconds = time.monotonic() - stopped
-            if order == "second":
-                wait_until(lambda: _logged(setup, "acknowledged", 2), "the other result")
-            os.kill(frozen_pid, signal.SIGCONT)
-            ended = pool.wait(60)
+            for attempt in (1, 2) if order == "first" else (2, 1):
+                if attempt == 1:
+                    os.kill(frozen_pid, signal.SIGCONT)
+                (setup.folder / str(attempt)).touch()
+                wait_until(partial(_logged, setup, "acknowledged", attempt), f"result {attempt}")
+            ended = pool.wait()
         return _checks(setup, pool, order, takeover_seconds) | {"finished": expect_finished(ended)}
 
 
@@ -127,9 +129,10 @@ def _stopped_with_lock(setting: Setting) -> dict[str, Check]:
         pid = fork_process(lambda: _stop_inside(setup))
         os.waitpid(pid, os.WUNTRACED)
         began = time.monotonic()
-        with running_pool(
-            WorkerTask(setup.open_arguments(), SlowTraining(setup.log, 0.1, 0.1), setup.log), 1
-        ) as pool:
+        for attempt in range(1, 9):
+            (setup.folder / str(attempt)).touch()
+        training = WaitingTraining(setup.log, setup.folder)
+        with running_pool(WorkerTask(setup.open_arguments(), training, setup.log), 1) as pool:
             wait_until(
                 lambda: bool(_outcomes(setup)) or not pool.count_alive(),
                 "a result or a message",

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from faults.study_setup import ROOT, Setting
 from priorband.experiments.result_store import ARCHIVE_FILE, LINES_FILE
 from priorband.experiments.runner import TIMES_FILE
 
-_STARTUP = 0.4  # seconds before the first kill
+_LATEST = 0.1  # seconds at most from a finished run to the signal
 _METHODS = ("random", "hyperband", "priorband", "asha+esp")
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 
@@ -28,16 +28,17 @@ def run(setting: Setting, kills: int, seeds: int) -> Iterator[Result]:
     rng = np.random.default_rng(setting.seed)
     with tempfile.TemporaryDirectory(prefix="priorband-faults-") as folder:
         undisturbed, killed = Path(folder, "undisturbed"), Path(folder, "killed")
-        start = time.monotonic()
         _start_grid(undisturbed, seeds).wait()
-        seconds = time.monotonic() - start
+        share = len(_run_keys(undisturbed)) // (kills + 2)  # so that runs are left for each kill
         hits = progressed = 0
-        for _ in range(kills):
+        for number in range(kills):
             before = _count_runs(killed)
-            hits += _kill_at_random(_start_grid(killed, seeds), rng, 1.5 * seconds / kills)
+            wanted = before + int(rng.integers(1, share)) if number else 0
+            grid = _start_grid(killed, seeds)
+            hits += _kill_when(lambda: _count_runs(killed) >= wanted, grid, rng)  # noqa: B023  # called within the loop
             progressed += _count_runs(killed) > before
         exit_code = _start_grid(killed, seeds).wait()
-        action = f"{kills} kills within {seconds:.1f} s, {progressed} of them after progress"
+        action = f"{kills} kills, {progressed} of them after progress"
         same = exit_code == 0 and (
             (undisturbed / ARCHIVE_FILE).read_bytes() == (killed / ARCHIVE_FILE).read_bytes()
         )
@@ -66,11 +67,13 @@ def _start_grid(results: Path, seeds: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _kill_at_random(
-    process: subprocess.Popen[bytes], rng: np.random.Generator, slot: float
+def _kill_when(
+    is_time: Callable[[], bool], process: subprocess.Popen[bytes], rng: np.random.Generator
 ) -> bool:
-    """End a grid at a random moment, with or without its workers; whether it was still running."""
-    time.sleep(float(rng.uniform(_STARTUP, _STARTUP + slot)))
+    """End a grid when it is time, with or without its workers; whether it was still running."""
+    while process.poll() is None and not is_time():
+        time.sleep(0.005)
+    time.sleep(float(rng.uniform(0, _LATEST)))
     alive = process.poll() is None
     number = _SIGNALS[int(rng.integers(len(_SIGNALS)))]
     if alive and rng.random() < 0.5:

@@ -18,7 +18,7 @@ def mark_new_processes() -> str:
     return os.environ[VARIABLE]
 
 
-def kill_leftovers(mark: str, seconds: float = 5.0) -> list[str]:
+def kill_leftovers(mark: str, seconds: float = 30.0) -> list[str]:
     """Kill the marked processes that do not end by themselves; what they were."""
     deadline = time.monotonic() + seconds
     while (pids := _marked_processes(mark)) and time.monotonic() < deadline:

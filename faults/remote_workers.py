@@ -26,6 +26,7 @@ from priorband.storage.sqlite import SqliteJournal
 from priorband.values import replaced
 
 SLACK = 1.5  # seconds for a check of the lease, and a busy machine
+TIMEOUT = 60.0  # seconds after which no worker will take a trial over
 
 
 @final
@@ -84,11 +85,12 @@ def _check_dead_worker(setup: StudySetup, dead_worker: DeadWorker, lease: float)
 
     os.waitpid(fork_process(take_lease_and_die), 0)
     died = time.monotonic()
-    assignment = _taken_over(setup, lease, died + 3 * lease)
+    assignment = _taken_over(setup, lease, died + 3 * lease + TIMEOUT)
     seconds = time.monotonic() - died
     low, high = (0.0, 2.0) if dead_worker.at_once else (0.9 * lease, 1.25 * lease + SLACK)
-    passed = assignment is not None and assignment.attempt == 2 and low <= seconds < high
-    return Check(f"taken over after {seconds:.2f} s", f"{low:g} to {high:g} s", passed)
+    right = assignment is not None and assignment.attempt == 2 and low <= seconds
+    goal, passed = f"{low:g} to {high:g} s", right and seconds < high
+    return Check(f"taken over after {seconds:.2f} s", goal, passed, timed=right)
 
 
 def _taken_over(setup: StudySetup, lease: float, deadline: float) -> Assignment | None:

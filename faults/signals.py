@@ -19,7 +19,7 @@ from faults.results import Check, Result, expect_below, expect_none, results_of
 from faults.study_setup import ROOT, Setting, StudySetup, new_setup, start_shared_server
 from faults.training import loss
 from faults.worker_log import LogEntry, WorkerLog
-from faults.worker_pool import WorkerPool, WorkerTask, running_pool, wait_until
+from faults.worker_pool import TIMEOUT, WorkerPool, WorkerTask, running_pool, wait_until
 from priorband.workers.trial_runner import WorkerOptions
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
@@ -134,7 +134,7 @@ def _send_signals(setup: StudySetup, case: SignalCase, pool: WorkerPool) -> floa
         time.sleep(0.6)
         released.set()
         lock_holder.join()
-    pool.wait(60)
+    pool.wait()
     return time.monotonic() - sent
 
 
@@ -201,7 +201,7 @@ def _check_tuning_program(setup: StudySetup, number: int) -> dict[str, Check]:
         wait_until(lambda: len(_logged(setup, "step")) >= 2, "the first steps")
         began = time.monotonic()
         tuning.send_signal(number)
-        output = tuning.communicate(timeout=60)[0]
+        output = tuning.communicate(timeout=TIMEOUT)[0]
         seconds = time.monotonic() - began
     leftovers = kill_leftovers(mark)
     with setup.study() as study:

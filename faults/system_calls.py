@@ -230,7 +230,7 @@ def _run_victim(victim: Victim, ready: int, go: int) -> None:
 
 def _wait_until_traced(pid: int) -> None:
     """Wait until every thread of a process is traced, or has ended."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         with suppress(OSError):
             threads = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]

@@ -126,6 +126,7 @@ class WorkerPool:
         self.task.log.write("killed", victim=process.pid)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
+        self.task.log.write("dead", victim=process.pid)
         if process.exitcode != -signal.SIGKILL:  # it ended by itself just before
             self.exit_codes.append(process.exitcode)
 
@@ -152,7 +153,7 @@ class WorkerPool:
         self.processes.clear()
 
 
-def wait_until(condition: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, seconds: float = TIMEOUT) -> None:
     """Wait until a condition holds; raise `TimeoutError` if it takes too long."""
     deadline = time.monotonic() + seconds
     while not condition():

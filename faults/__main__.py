@@ -68,7 +68,8 @@ def main(words: list[str] | None = None) -> int:
         for storage in [given.storage] if given.storage else fault.storages:
             if storage in fault.storages:
                 setting = Setting(storage, given.plant, given.seed)
-                for found in _tried(name, fault, setting, given):
+                for finding in _tried(name, fault, setting, given):
+                    found = finding.untimed() if given.short else finding
                     print(f"{found.verdict:8}{name} {storage}: {found.figure}", file=sys.stderr)
                     findings.append(found)
     print(table(findings))
@@ -92,7 +93,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--short", action="store_true", help="the short form")
+    parser.add_argument(
+        "--short",
+        action="store_true",
+        help="the short form, in which times are shown and not judged",
+    )
     parser.add_argument("--storage", choices=BOTH, help="only this one")
     parser.add_argument("--plant", default="", choices=PLANTS, help="a bug that must be found")
     parser.add_argument("--seed", type=int, default=0)

@@ -178,11 +178,12 @@ class Audit:
         return none_of(bad, "workers ended by an exception", len(codes))
 
     def undead(self) -> Figure:
-        """Trainings that went on after their worker was killed, by more than a moment."""
+        """Trainings that went on after their worker was dead, by more than a moment."""
+        dead = {entry.more["victim"]: entry.at for entry in self.seen("dead")}
         found = [
             f"trial {done.trial}, {late:.2f} s"
             for key, done in self.done.items()
-            if (late := done.at - self.deaths.get(self.starts[key].more["of"], done.at)) > 0.2
+            if (late := done.at - dead.get(self.starts[key].more["of"], done.at)) > 0.2
         ]
         return none_of(found, "trainings outlived their workers", len(self.done))
 

@@ -228,7 +228,7 @@ def _act(victim: Victim, ready: int, go: int) -> None:
 
 def _attached(pid: int) -> None:
     """Wait until every thread of a process is traced, or dead of it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         with suppress(OSError):
             threads = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]

@@ -48,6 +48,7 @@ class Crew:
         self.post.diary.note("killed", victim=member.pid)
         os.kill(member.pid, signal.SIGKILL)
         member.join()
+        self.post.diary.note("dead", victim=member.pid)
         if member.exitcode != -signal.SIGKILL:  # it was quicker
             self.codes.append(member.exitcode)
 
@@ -74,7 +75,7 @@ class Crew:
         self.members.clear()
 
 
-def until(done: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+def until(done: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
     """Wait for something that must come."""
     deadline = time.monotonic() + seconds
     while not done():

@@ -26,6 +26,7 @@ from priorband.storage.sqlite import SqliteJournal
 from priorband.values import replaced
 
 SLACK = 1.5  # a look, and a machine that others use
+PATIENCE = 60.0  # after which nobody will take a trial over any more
 
 
 @final
@@ -80,11 +81,12 @@ def _taken_at(here: Scene, stranger: Stranger, lease: float) -> Figure:
 
     os.waitpid(forked(die), 0)
     died = time.monotonic()
-    claim = _claimed(here, lease, died + 3 * lease)
+    claim = _claimed(here, lease, died + 3 * lease + PATIENCE)
     took = time.monotonic() - died
     low, high = (0.0, 2.0) if stranger.at_once else (0.9 * lease, 1.25 * lease + SLACK)
-    fine = claim is not None and claim.attempt == 2 and low <= took < high
-    return Figure(f"taken over after {took:.2f} s", f"{low:g} to {high:g} s", fine)
+    right = claim is not None and claim.attempt == 2 and low <= took
+    goal = f"{low:g} to {high:g} s"
+    return Figure(f"taken over after {took:.2f} s", goal, right and took < high, timed=right)
 
 
 def _claimed(here: Scene, lease: float, deadline: float) -> Assignment | None:

@@ -1,7 +1,7 @@
 """Findings: what a fault did, the figure that came of it, and the goal it was to reach."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 ALL_SKIPPED = 77
@@ -23,11 +23,19 @@ class Finding:
     figure: str
     goal: str
     good: bool | None
+    timed: bool = False
+    """Whether the figure depends on how busy the machine is."""
 
     @property
     def verdict(self) -> str:
         """One word."""
         return {True: "pass", False: "FAIL", None: "skipped"}[self.good]
+
+    def untimed(self) -> "Finding":
+        """The finding as a short run counts it: a figure that depends on time is shown only."""
+        if self.good is not False or not self.timed:
+            return self
+        return replace(self, goal=f"{self.goal}, not judged in the short form", good=True)
 
 
 @final
@@ -38,12 +46,14 @@ class Figure:
     shown: str
     goal: str
     good: bool
+    timed: bool = False
+    """Whether it depends on how busy the machine is."""
 
 
 def found(fault: str, storage: str, done: str, figures: Iterable[Figure]) -> Iterator[Finding]:
     """Lines of the table from the figures of one fault."""
     for figure in figures:
-        yield Finding(fault, storage, done, figure.shown, figure.goal, figure.good)
+        yield Finding(fault, storage, done, figure.shown, figure.goal, figure.good, figure.timed)
 
 
 def finished(ended: bool) -> Figure:
@@ -61,7 +71,7 @@ def none_of(problems: Sequence[str], what: str, of: object = "") -> Figure:
 
 def at_most(value: float, limit: float, what: str, unit: str = " s") -> Figure:
     """A figure that must stay below a limit."""
-    return Figure(f"{what} {value:.2f}{unit}", f"< {limit:g}{unit}", value < limit)
+    return Figure(f"{what} {value:.2f}{unit}", f"< {limit:g}{unit}", value < limit, timed=True)
 
 
 def table(findings: Iterable[Finding]) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, final
 
 import priorband as pb
@@ -25,19 +26,18 @@ SLACK = 3.0  # a beat, two looks, and a machine that others use
 
 @final
 @dataclass(frozen=True)
-class Slow:
-    """A training of some seconds of its own; time in which it is stopped does not count."""
+class Waiting:
+    """A training that lasts until a file says that the attempt may end."""
 
     diary: Diary
-    first: float
-    later: float
-    """Seconds of the first attempt, and of later ones."""
+    gate: Path
+    """The folder of those files, which are called as the attempts are numbered."""
 
     def __call__(self, attempt: pb.Attempt) -> float:
         self.diary.note("start", attempt.id, attempt.attempt, of=os.getpid())
         (attempt.checkpoint_dir / "by").write_text(str(attempt.attempt))
-        for _ in range(int((self.first if attempt.attempt == 1 else self.later) / 0.05)):
-            time.sleep(0.05)
+        while not (self.gate / str(attempt.attempt)).exists():
+            time.sleep(0.02)
         result = loss(attempt) + attempt.attempt
         self.diary.note("done", attempt.id, attempt.attempt, loss=result)
         return result
@@ -64,10 +64,10 @@ def _worst(figures: list[Figure]) -> Figure:
 
 def _round(setting: Setting, order: str) -> dict[str, Figure]:
     with scene(setting) as here:
-        slow = Slow(here.diary, 1.0, 3.0 if order == "first" else 0.2)
+        training = Waiting(here.diary, here.folder)
         opening = here.opening(lease=LEASE)
         options = WorkerOptions(fresh_process=False, keep="all")
-        post = Post(opening, slow, here.diary, options, pb.Budget(trials=1), setting.plant)
+        post = Post(opening, training, here.diary, options, pb.Budget(trials=1), setting.plant)
         with crew(post, 1) as made:
             until(lambda: _seen(here, "start", 1), "the first attempt")
             frozen = made.members[0].pid or 0
@@ -75,12 +75,15 @@ def _round(setting: Setting, order: str) -> dict[str, Figure]:
             stopped = time.monotonic()
             made.size = 2
             made.fill()
-            until(lambda: _seen(here, "start", 2), "the take-over", 60)
+            until(lambda: _seen(here, "start", 2), "the take-over")
             taken = time.monotonic() - stopped
-            if order == "second":
-                until(lambda: _seen(here, "acknowledged", 2), "the other result")
-            os.kill(frozen, signal.SIGCONT)
-            ended = made.wait(60)
+            attempts = (1, 2) if order == "first" else (2, 1)
+            for attempt in attempts:
+                if attempt == 1:
+                    os.kill(frozen, signal.SIGCONT)
+                (here.folder / str(attempt)).touch()
+                until(partial(_seen, here, "acknowledged", attempt), f"result {attempt}")
+            ended = made.wait()
         return _figures(here, made, order, taken) | {"finish": finished(ended)}
 
 
@@ -117,7 +120,10 @@ def _inside(setting: Setting) -> dict[str, Figure]:
         pid = forked(lambda: _stop_inside(here))
         os.waitpid(pid, os.WUNTRACED)
         began = time.monotonic()
-        with crew(Post(here.opening(), Slow(here.diary, 0.1, 0.1), here.diary), 1) as made:
+        for attempt in range(1, 9):
+            (here.folder / str(attempt)).touch()
+        training = Waiting(here.diary, here.folder)
+        with crew(Post(here.opening(), training, here.diary), 1) as made:
             until(lambda: bool(_news(here)) or not made.look(), "a result or a message", 90)
             news = f"{(_news(here) or ['nothing'])[0]} after {time.monotonic() - began:.0f} s"
             os.kill(pid, signal.SIGCONT)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from faults.scene import ROOT, Setting
 from priorband.experiments.running import TIMES
 from priorband.experiments.store import LINES, SEALED
 
-_BEGINS = 0.4
+_LATER = 0.1  # seconds at most from a finished run to the signal
 _NOWHERE = subprocess.DEVNULL
 _METHODS = ("random", "hyperband", "priorband", "asha+esp")
 _SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -29,16 +29,16 @@ def run(setting: Setting, kills: int, seeds: int) -> Iterator[Finding]:
     rng = np.random.default_rng(setting.seed)
     with tempfile.TemporaryDirectory(prefix="priorband-faults-") as folder:
         whole, cut = Path(folder, "whole"), Path(folder, "cut")
-        start = time.monotonic()
         _command(whole, seeds).wait()
-        usual = time.monotonic() - start
+        share = len(_keys(whole)) // (kills + 2)  # so that some are left for each time, and more
         hit = grew = 0
-        for _ in range(kills):
+        for number in range(kills):
             before = _lines(cut)
-            hit += _ended(_command(cut, seeds), rng, 1.5 * usual / kills)
+            wanted = before + int(rng.integers(1, share)) if number else 0
+            hit += _ended(_command(cut, seeds), rng, lambda: _lines(cut) >= wanted)  # noqa: B023  # called within the loop
             grew += _lines(cut) > before
         last = _command(cut, seeds).wait()
-        done = f"{kills} times ended within {usual:.1f} s, {grew} of them with more runs done"
+        done = f"{kills} times ended, {grew} of them with more runs done"
         same = (whole / SEALED).read_bytes() == (cut / SEALED).read_bytes() if last == 0 else False
         keys = Counter(_keys(cut))
         twice = ["/".join(key) for key, times in keys.items() if times > 1]
@@ -59,9 +59,13 @@ def _command(results: Path, seeds: int) -> subprocess.Popen[bytes]:
     )
 
 
-def _ended(process: subprocess.Popen[bytes], rng: np.random.Generator, slot: float) -> bool:
-    """End it at a random moment, alone or with all its members; whether it was still at work."""
-    time.sleep(float(rng.uniform(_BEGINS, _BEGINS + slot)))
+def _ended(
+    process: subprocess.Popen[bytes], rng: np.random.Generator, is_time: Callable[[], bool]
+) -> bool:
+    """End it when it is time, alone or with all its processes; whether it was still at work."""
+    while process.poll() is None and not is_time():
+        time.sleep(0.005)
+    time.sleep(float(rng.uniform(0, _LATER)))
     alive = process.poll() is None
     how = _SIGNALS[int(rng.integers(len(_SIGNALS)))]
     if alive and rng.random() < 0.5:

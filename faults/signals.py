@@ -13,7 +13,7 @@ from typing import final
 
 import priorband as pb
 from faults.audit import Audit
-from faults.crew import Crew, crew, until
+from faults.crew import PATIENCE, Crew, crew, until
 from faults.diary import Diary, Entry
 from faults.findings import Figure, Finding, at_most, found, none_of
 from faults.scene import ROOT, Scene, Setting, ready, scene
@@ -127,7 +127,7 @@ def _sent(here: Scene, case: Case, made: Crew) -> float:
         time.sleep(0.6)
         over.set()
         holder.join()
-    made.wait(60)
+    made.wait()
     return time.monotonic() - sent
 
 
@@ -190,7 +190,7 @@ def _stopped(here: Scene, number: int) -> dict[str, Figure]:
         until(lambda: len(_seen(here, "step")) >= 2, "the first steps")
         began = time.monotonic()
         tuning.send_signal(number)
-        said = tuning.communicate(timeout=60)[0]
+        said = tuning.communicate(timeout=PATIENCE)[0]
         took = time.monotonic() - began
     alone = left(mark)
     with here.study() as study:

@@ -45,7 +45,7 @@ def _storm(  # noqa: PLR0913  # the sizes of a storm
         took = time.monotonic() - began
         done = f"{killed} kills, {workers} workers, {took:.0f} s"
         figures = _figures(here, made, budget, lost) | {
-            "kills": Figure(f"{killed} kills", f">= {kills}", killed >= kills),
+            "kills": Figure(f"{killed} kills", f">= {kills}", killed >= kills, timed=killed > 0),
             "finish": finished(ended),
             "children": none_of(left(mark), "processes left behind"),
         }

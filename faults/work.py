@@ -108,7 +108,7 @@ def marked(name: str, value: str) -> list[int]:
     return [pid for pid in found if alive(pid)]
 
 
-def left(mark: str, patience: float = 5.0) -> list[str]:
+def left(mark: str, patience: float = 30.0) -> list[str]:
     """The processes of a fault that outlive it by more than a moment; they are ended here."""
     deadline = time.monotonic() + patience
     while (found := marked(MARK, mark)) and time.monotonic() < deadline:

@@ -104,14 +104,14 @@ def _no_transaction() -> None:
 @_found_by("storm")
 def _dead_as_alive() -> None:
     """Take dead processes for living ones."""
-    _patch(expiry, "fate", lambda owner: "alive")
+    _patch(expiry, "liveness", lambda owner: "alive")
 
 
 @_found_by("storm")
 def _alive_as_dead() -> None:
     """Sometimes take a living process for a dead one."""
-    real = identity.fate
-    _patch(expiry, "fate", lambda owner: "dead" if os.urandom(1)[0] < 4 else real(owner))
+    real = identity.liveness
+    _patch(expiry, "liveness", lambda owner: "dead" if os.urandom(1)[0] < 4 else real(owner))
 
 
 @_found_by("storm")
@@ -269,8 +269,8 @@ def _true_is_one() -> None:
     """Take True for a loss of 1."""
     _patch(
         objective_results,
-        "given_loss",
-        lambda loss: float(loss) if loss is True else arguments.given_loss(loss),
+        "checked_loss",
+        lambda loss: float(loss) if loss is True else arguments.checked_loss(loss),
     )
 
 

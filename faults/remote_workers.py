@@ -21,7 +21,7 @@ from faults.training import loss
 from faults.worker_pool import wait_until
 from priorband.durable import dispatch
 from priorband.durable.messages import Assignment, Report
-from priorband.storage.identity import Owner, me
+from priorband.storage.identity import Owner, this_process
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import replaced
 
@@ -78,8 +78,8 @@ def _check_dead_worker(setup: StudySetup, dead_worker: DeadWorker, lease: float)
         study.limit(pb.Budget(trials=1))
 
     def take_lease_and_die() -> None:
-        owner = dead_worker.owner(me())
-        vars(dispatch)["me"] = lambda: owner
+        owner = dead_worker.owner(this_process())
+        vars(dispatch)["this_process"] = lambda: owner
         setup.study(lease=lease).turn(None, "dead")
         os.kill(os.getpid(), signal.SIGKILL)
 

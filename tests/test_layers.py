@@ -53,8 +53,7 @@ LAYERS = {
     "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",
-    "workers": "space fidelity trial schedulers optimizers arguments study storage durable "
-    "display",
+    "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from priorband.cli.argument_types import number
-from priorband.durable.serialize import TAG, from_plain
+from priorband.durable.serialize import TAG, from_data
 from priorband.errors import FormatError, MethodError, SpaceError, suggestion
 from priorband.fidelity import Fidelity
 from priorband.named_methods import optimizer
@@ -159,7 +159,7 @@ def _restored(data: Any) -> Any:
     if not isinstance(data, dict):
         return data
     try:
-        return from_plain(data)
+        return from_data(data)
     except FormatError as error:
         raise SpaceError(f"{error}") from None
 

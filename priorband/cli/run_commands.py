@@ -32,7 +32,7 @@ from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
 from priorband.durable.records import FailedRecord, decode
-from priorband.durable.serialize import to_plain
+from priorband.durable.serialize import to_data
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
@@ -233,7 +233,7 @@ def _problem(args: argparse.Namespace) -> dict[str, Any]:
     stored = _stored(args.study)
     if stored is not None:
         ignored = module_space if space is None else None
-        if ignored is not None and to_plain(ignored) != stored.get("space"):
+        if ignored is not None and to_data(ignored) != stored.get("space"):
             print(
                 f"Note: the space in {module.__name__} differs from the space of the study, which "
                 "is used. Pass --space to see the differences.",

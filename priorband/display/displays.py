@@ -34,7 +34,7 @@ class Display(Protocol):
         """Show why the run has ended, and the best result."""
 
 
-def given_show(show: str | None) -> Show:
+def checked_show(show: str | None) -> Show:
     """Check `show`; without one, choose "live" in a terminal and "plain" elsewhere."""
     if show is None:
         dumb = os.environ.get("TERM") in ("dumb", "unknown")
@@ -50,7 +50,7 @@ def given_show(show: str | None) -> Show:
 @contextmanager
 def display(study: DurableStudy, show: str | None) -> Iterator[Display]:
     """The display that `show` asks for, open within a `with` block."""
-    chosen = given_show(show)
+    chosen = checked_show(show)
     if chosen == "live":
         with LiveDisplay(study) as live:
             yield SafeDisplay(live)

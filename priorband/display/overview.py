@@ -11,7 +11,7 @@ from priorband.display.text import jsonable, moment
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.study import DurableStudy
-from priorband.storage.identity import fate
+from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease
 from priorband.trial import Observation
 from priorband.values import frozen
@@ -222,7 +222,7 @@ def _rung(study: DurableStudy, fidelity: float) -> int | None:
 def _lost(opened: OpenTrial, lease: Lease | None, now: float) -> bool:
     if lease is None:
         return now - opened.since > LEASE_DELAY
-    return lease.until < now or fate(lease.owner) == "dead"
+    return lease.until < now or liveness(lease.owner) == "dead"
 
 
 def _remaining_work(trial: Running) -> RemainingWork:

@@ -18,7 +18,7 @@ from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError
 from priorband.failures import FailureKind
 from priorband.storage.checkpoints import Checkpoints
-from priorband.storage.identity import me
+from priorband.storage.identity import this_process
 from priorband.storage.journal import Journal, Lease, Transaction
 from priorband.trial import Trial
 from priorband.values import replaced
@@ -76,7 +76,7 @@ class Dispatcher:
         return self._assignment(opened)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:
-        seconds, owner = self.lease if hold is None else hold, me()
+        seconds, owner = self.lease if hold is None else hold, this_process()
         if hold is not None:
             owner = replaced(owner, pid=0, started="")
         until = now + seconds

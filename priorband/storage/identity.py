@@ -8,7 +8,7 @@ from typing import Literal, final
 
 from priorband.values import frozen
 
-Fate = Literal["alive", "dead", "unknown"]
+Liveness = Literal["alive", "dead", "unknown"]
 
 
 @final
@@ -28,10 +28,10 @@ class Owner:
     """When the process started, in the kernel's clock ticks; empty if that is unknown."""
 
 
-def me() -> Owner:
+def this_process() -> Owner:
     """The `Owner` of this process. A forked child has another one.
 
-    >>> fate(me())
+    >>> liveness(this_process())
     'alive'
     """
     pid = os.getpid()
@@ -42,11 +42,11 @@ def me() -> Owner:
     return owner
 
 
-def fate(owner: Owner) -> Fate:
+def liveness(owner: Owner) -> Liveness:
     """Whether a process is alive or dead; "unknown" if this process cannot tell for sure."""
     if owner.pid <= 0:
         return "unknown"
-    mine = me()
+    mine = this_process()
     if owner.place == mine.place:
         return _observed(owner) if mine.started else _probed(owner.pid, if_exists="alive")
     rebooted = owner.machine == mine.machine and _differ(_boot(owner), _boot(mine))
@@ -55,7 +55,7 @@ def fate(owner: Owner) -> Fate:
 
 def worker_name() -> str:
     """A unique name for a worker: host, pid and six random hexadecimal digits."""
-    stem = f"{me().host}-{os.getpid()}-"
+    stem = f"{this_process().host}-{os.getpid()}-"
     while (name := stem + os.urandom(3).hex()) in _names_given:
         pass
     _names_given.add(name)
@@ -144,7 +144,7 @@ def _own_start(pid: int) -> str:
         return ""
 
 
-def _observed(owner: Owner) -> Fate:
+def _observed(owner: Owner) -> Liveness:
     """The fate of a process in this namespace.
 
     A process that is alive is watched with a pidfd from then on, which is ten times cheaper than
@@ -152,8 +152,8 @@ def _observed(owner: Owner) -> Fate:
     """
     pidfd = _watched.get(owner)
     if pidfd is None:
-        fate = _read_from_proc(owner)
-        return _watch(owner) if fate == "alive" and hasattr(os, "pidfd_open") else fate
+        liveness = _read_from_proc(owner)
+        return _watch(owner) if liveness == "alive" and hasattr(os, "pidfd_open") else liveness
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     if not poll.poll(0):
@@ -162,7 +162,7 @@ def _observed(owner: Owner) -> Fate:
     return "dead"
 
 
-def _watch(owner: Owner) -> Fate:
+def _watch(owner: Owner) -> Liveness:
     """Open a pidfd, which notices the end of the process even if its pid is reused."""
     while len(_watched) >= _MAX_WATCHED:
         os.close(_watched.pop(next(iter(_watched))))
@@ -170,15 +170,15 @@ def _watch(owner: Owner) -> Fate:
         pidfd = os.pidfd_open(owner.pid)
     except OSError:
         return _read_from_proc(owner)
-    fate = _read_from_proc(owner)  # it may have ended in between, and its pid been reused
-    if fate == "alive":
+    liveness = _read_from_proc(owner)  # it may have ended in between, and its pid been reused
+    if liveness == "alive":
         _watched[owner] = pidfd
     else:
         os.close(pidfd)
-    return fate
+    return liveness
 
 
-def _read_from_proc(owner: Owner) -> Fate:
+def _read_from_proc(owner: Owner) -> Liveness:
     try:
         state, started = _stat(owner.pid)
     except (FileNotFoundError, ProcessLookupError):
@@ -200,7 +200,7 @@ def _stat(pid: int) -> tuple[str, str]:
     return fields[0].decode(), fields[19].decode()
 
 
-def _probed(pid: int, if_exists: Fate) -> Fate:
+def _probed(pid: int, if_exists: Liveness) -> Liveness:
     """Send signal 0, which only tests whether a process exists."""
     if os.name != "posix":  # Windows: it would end the process
         return "unknown"

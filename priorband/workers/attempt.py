@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, final
 
-from priorband.arguments import given_loss, plain_metric
+from priorband.arguments import checked_loss, json_metric
 from priorband.errors import LossError
 from priorband.numeric import real, whole
 from priorband.space.config import Config
@@ -156,11 +156,11 @@ class Attempt:
         """
         if real(step) is None:
             raise LossError(f"A step must be a number, got {step!r}.")
-        number = None if loss is None else given_loss(loss)
-        point: dict[str, Any] = {"step": plain_metric(step)}
+        number = None if loss is None else checked_loss(loss)
+        point: dict[str, Any] = {"step": json_metric(step)}
         if number is not None:
-            point["loss"] = plain_metric(number)
-        point |= {name: plain_metric(value) for name, value in metrics.items()}
+            point["loss"] = json_metric(number)
+        point |= {name: json_metric(value) for name, value in metrics.items()}
         if self.rank == 0:
             self._write_point(point)
             self._send({name: point[name] for name in ("step", "loss") if name in point})

@@ -23,7 +23,7 @@ from priorband.space.space import Space
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.objective_results import AttemptResult, Objective
 from priorband.workers.rank_channel import Message, RankChannel, RankLost, distributed
-from priorband.workers.rank_group import RankGroup, job_over_message, task_from_plain
+from priorband.workers.rank_group import RankGroup, job_over_message, task_from_data
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, Send, WorkerOptions
 from priorband.workers.tuning import Tuned, run_study, usual_place
@@ -218,7 +218,7 @@ def _follow(team: RankGroup, objective: Objective) -> None:
             return stop_signals.reason
 
         while "task" in (message := _next_message(team)):
-            attempt = Attempt(task_from_plain(message["task"]), stopping=stop_reason, ranks=team)
+            attempt = Attempt(task_from_data(message["task"]), stopping=stop_reason, ranks=team)
             team.run_attempt(objective, attempt, stop_reason)
             if team.broken:
                 raise RankError(job_over_message(team))

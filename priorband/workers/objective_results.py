@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from priorband.arguments import LONGEST_TEXT, given_cost, given_loss, plain_metrics
+from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_metrics
 from priorband.errors import LossError
 from priorband.failures import FailureKind
 from priorband.workers.attempt import Attempt, Diverged, Interrupted
@@ -58,12 +58,12 @@ def result_from_value(value: Any, maximize: bool) -> AttemptResult:
                 f"maximising), got one with {sorted(metrics) or 'nothing'}."
             )
         value = metrics.pop(loss_keys[0])
-    number = given_loss(value)
+    number = checked_loss(value)
     details: dict[str, Any] = {}
     if metrics.get("cost") is not None:
-        details["cost"] = given_cost(metrics.pop("cost"))
+        details["cost"] = checked_cost(metrics.pop("cost"))
     if metrics:
-        details["metrics"] = plain_metrics(metrics)
+        details["metrics"] = json_metrics(metrics)
     if not math.isfinite(number):
         return failure("diverged", f"the loss was {number}", details)
     return {"loss": -number if maximize else number, "details": details}

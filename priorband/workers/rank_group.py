@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
-from priorband.durable.serialize import from_plain, to_plain
+from priorband.durable.serialize import from_data, to_data
 from priorband.errors import RankError
 from priorband.space.config import Config
 from priorband.values import field_names
@@ -68,7 +68,7 @@ class RankGroup:
     ) -> AttemptResult:
         """On rank 0: send the task to the other ranks, and make the attempt with them."""
         try:
-            self.wire.broadcast({"task": task_to_plain(attempt.task)})
+            self.wire.broadcast({"task": task_to_data(attempt.task)})
         except RankLost as error:
             self.broken = f"a rank has ended: {error}"
             return {"interrupted": self.broken}
@@ -190,17 +190,17 @@ def job_over_message(group: RankGroup) -> str:
     )
 
 
-def task_to_plain(task: TrialTask) -> Message:
+def task_to_data(task: TrialTask) -> Message:
     """A task as plain data."""
     data = {name: getattr(task, name) for name in field_names(task)}
-    data |= {"config": to_plain(dict(task.config)), "root": str(task.root)}
+    data |= {"config": to_data(dict(task.config)), "root": str(task.root)}
     return data | {"resume_from": str(task.resume_from) if task.resume_from else None}
 
 
-def task_from_plain(data: Message) -> TrialTask:
+def task_from_data(data: Message) -> TrialTask:
     """A task from the plain data that rank 0 has sent."""
     resume_from = Path(data["resume_from"]) if data["resume_from"] else None
-    config = Config(from_plain(data["config"]))
+    config = Config(from_data(data["config"]))
     return TrialTask(
         **data | {"config": config, "root": Path(data["root"]), "resume_from": resume_from}
     )

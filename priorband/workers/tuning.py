@@ -14,7 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, final
 
-from priorband.display.displays import Display, Show, display, given_show
+from priorband.display.displays import Display, Show, checked_show, display
 from priorband.durable.budget import BudgetLike, Spending, as_budget
 from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
@@ -154,7 +154,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         show_output=show_output,
     )
     _check(objective, workers, options)
-    given_show(show)
+    checked_show(show)
     shared = masks(workers, gpus_per_trial, os.environ)
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}

@@ -16,7 +16,7 @@ import pytest
 
 import priorband as pb
 from priorband.display import lines, live, polling
-from priorband.display.displays import SafeDisplay, Show, display, given_show
+from priorband.display.displays import SafeDisplay, Show, checked_show, display
 from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
 from priorband.display.live import LiveDisplay
 from priorband.display.output import LineWriter, OutputQueue
@@ -61,11 +61,11 @@ def test_what_fits_the_place_is_live_on_a_terminal_only(monkeypatch: pytest.Monk
     stream: Any = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("TERM", "xterm")
-    assert given_show(None) == "plain"
+    assert checked_show(None) == "plain"
     stream.isatty = lambda: True
-    assert given_show(None) == "live"
+    assert checked_show(None) == "live"
     monkeypatch.setenv("TERM", "dumb")
-    assert given_show(None) == "plain"
+    assert checked_show(None) == "plain"
 
 
 @pytest.mark.usefixtures("hurried")

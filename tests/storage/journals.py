@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from waiting import LONGEST
 
-from priorband.storage.identity import me
+from priorband.storage.identity import this_process
 from priorband.storage.journal import Lease, Row, Transaction
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
@@ -26,7 +26,7 @@ def write(journal: Journal, *made: Row) -> None:
 def lease(
     transaction: Transaction, trial: int, worker: str = "me", until: float = LONGEST
 ) -> Lease:
-    return Lease(trial, 1, worker, me(), transaction.now + until, 9.0)
+    return Lease(trial, 1, worker, this_process(), transaction.now + until, 9.0)
 
 
 def hold(journal: Journal, *trials: int, worker: str = "me", until: float = LONGEST) -> None:

@@ -176,9 +176,9 @@ def test_odd_names_survive_a_round_trip(
     space = pb.Space({name: pb.Categorical(ODD_CHOICES) for name in ODD_NAMES})
     config = dict(zip(ODD_NAMES, ODD_CHOICES, strict=False))
     host = "host' \"; -- <b>🙂"
-    mine = identity.me()
+    mine = identity.this_process()
     owner = identity.Owner(host, host, host, mine.pid, host)
-    monkeypatch.setattr("priorband.durable.dispatch.me", lambda: owner)
+    monkeypatch.setattr("priorband.durable.dispatch.this_process", lambda: owner)
     folder = place if storage == "postgres" else None
     with pb.open_study(where, space, EPOCHS, folder=folder) as study:
         study.queue(config)

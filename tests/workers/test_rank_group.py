@@ -20,7 +20,7 @@ from priorband.storage.checkpoints import Checkpoints
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.distributed import tune_in_group
 from priorband.workers.rank_channel import Message, RankChannel, RankTimeout
-from priorband.workers.rank_group import RankGroup, task_from_plain, task_to_plain
+from priorband.workers.rank_group import RankGroup, task_from_data, task_to_data
 
 Objective = Callable[[Attempt], Any]
 
@@ -230,7 +230,7 @@ def test_a_task_is_the_same_in_another_process() -> None:
     config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
     for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
         made = TrialTask(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
-        assert task_from_plain(json.loads(json.dumps(task_to_plain(made)))) == made
+        assert task_from_data(json.loads(json.dumps(task_to_data(made)))) == made
         assert pickle.loads(pickle.dumps(made)) == made
         assert Attempt(made).task is made
 

@@ -72,7 +72,7 @@ class Dispatcher:
             start = self._start(new, request)
             view.append(transaction, AskedRecord.of(new, view.write_config, start, request), new)
             opened = view.ledger.running[new.id]
-        transaction.claim(self._lease(opened, transaction.now, hold))
+        transaction.write_lease(self._lease(opened, transaction.now, hold))
         return self._assignment(opened)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:
@@ -149,7 +149,7 @@ class Dispatcher:
     def _settle_late(self, transaction: Transaction, report: Report) -> bool:
         """Keep a report that came second as a remark, unless it is written already."""
         outcome = (report.attempt, report.loss, report.kind)
-        for row in self.journal.about(report.trial):
+        for row in self.journal.trial_rows(report.trial):
             record = decode(row)
             if outcome == _outcome(record):
                 transaction.confirmed = True

@@ -24,7 +24,7 @@ def expire(
     """
     leases = {lease.trial: lease for lease in transaction.leases}
     for opened in list(ledger.running.values()):
-        if opened.held and opened.trial.id not in transaction.claimed:
+        if opened.held and opened.trial.id not in transaction.written_leases:
             lease = leases.get(opened.trial.id)
             reason = _why_gone(opened, lease, transaction)
             if reason:

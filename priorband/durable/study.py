@@ -83,7 +83,7 @@ class DurableStudy(BaseStudy):
         self.problem = problem
         self.checkpoints = Checkpoints(folder) if folder else None
         self.worker = worker_name()
-        self.pulse = Heartbeat(journal, self.worker, lease)
+        self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
         self._dispatcher = Dispatcher(
             self._view, journal, self.checkpoints, allowed_attempts(retries), lease
@@ -106,7 +106,7 @@ class DurableStudy(BaseStudy):
 
     def close(self) -> None:
         """Close files, connections and the thread. Trials that are held are left to others."""
-        self.pulse.stop()
+        self.heartbeat.stop()
         self.journal.close()
 
     @property
@@ -175,7 +175,7 @@ class DurableStudy(BaseStudy):
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
-            self.pulse.hold(answer.trial.id, answer.attempt)
+            self.heartbeat.hold(answer.trial.id, answer.attempt)
         return answer.trial
 
     def tell(
@@ -250,7 +250,7 @@ class DurableStudy(BaseStudy):
         """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
         self.refresh()
         number = asked_trial(self.state.history, trial).id
-        for row in self.journal.about(number):
+        for row in self.journal.trial_rows(number):
             record = decode(row)
             if isinstance(record, ToldRecord | FailedRecord):
                 cost = {} if record.cost is None else {"cost": record.cost}
@@ -296,21 +296,21 @@ class DurableStudy(BaseStudy):
                 self._dispatcher.settle(transaction, report)
             answer = self._dispatcher.assign(transaction, request) if request else None
         if report is not None:
-            self.pulse.let_go(report.trial)
+            self.heartbeat.release(report.trial)
         if isinstance(answer, Assignment):
-            self.pulse.hold(answer.trial.id, answer.attempt)
+            self.heartbeat.hold(answer.trial.id, answer.attempt)
         return answer
 
     def _settle(self, report: Report) -> bool:
         with self._writing() as transaction:
             counts = self._dispatcher.settle(transaction, report, final=True)
-        self.pulse.let_go(report.trial)
+        self.heartbeat.release(report.trial)
         return counts
 
     def _trial_and_attempt(self, trial: Trial | int) -> tuple[int, int]:
         """A trial's id and attempt; raise `TrialError` if it was told by this process before."""
         number = trial.id if isinstance(trial, Trial) else trial
-        attempt = self.pulse.attempt(number) if isinstance(number, int) else None
+        attempt = self.heartbeat.attempt(number) if isinstance(number, int) else None
         if attempt is None:  # another process has asked it, or it has ended
             self.refresh()
         number = asked_trial(self.state.history, trial).id

@@ -27,7 +27,7 @@ class Heartbeat:
         self.seconds = seconds
         """How long a lease lasts."""
         self._held: dict[int, Beat] = {}
-        self._gone: set[int] = set()
+        self._lost: set[int] = set()
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopped = threading.Event()
@@ -37,17 +37,17 @@ class Heartbeat:
         """Start to renew the lease on a trial."""
         with self._lock:
             self._held[trial] = Beat(trial, attempt)
-            self._gone.discard(trial)
+            self._lost.discard(trial)
             if self._thread is None or not self._thread.is_alive():
                 self._stopped.clear()
                 self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
                 self._thread.start()
 
-    def let_go(self, trial: int) -> None:
+    def release(self, trial: int) -> None:
         """Stop renewing the lease on a trial."""
         with self._lock:
             self._held.pop(trial, None)
-            self._gone.discard(trial)
+            self._lost.discard(trial)
 
     def progress(self, trial: int, step: float | None, loss: float | None) -> None:
         """Report how far a trial has come. A value of None leaves the last one as it is."""
@@ -59,9 +59,9 @@ class Heartbeat:
                 self._held[trial] = Beat(trial, beat.attempt, step, loss)
         self._wake.set()
 
-    def gone(self, trial: int) -> bool:
+    def lost(self, trial: int) -> bool:
         """Whether a trial was ended or taken over by another worker."""
-        return trial in self._gone
+        return trial in self._lost
 
     def attempt(self, trial: int) -> int | None:
         """The attempt at a trial that this worker holds; None if it does not hold the trial."""
@@ -97,4 +97,4 @@ class Heartbeat:
             for beat in beats:
                 current = self._held.get(beat.trial)
                 if beat.trial not in still_held and current and current.attempt == beat.attempt:
-                    self._gone.add(beat.trial)
+                    self._lost.add(beat.trial)

@@ -106,13 +106,13 @@ class Transaction:
 
     __slots__ = (
         "appended",
-        "claimed",
         "confirmed",
         "dropped",
         "leases",
         "now",
         "rows",
         "suspected",
+        "written_leases",
     )
 
     def __init__(self, now: float, rows: list[Row], leases: list[Lease]) -> None:
@@ -124,7 +124,7 @@ class Transaction:
         """All leases, sorted by trial."""
         self.appended: list[Row] = []
         """The records to write."""
-        self.claimed: dict[int, Lease] = {}
+        self.written_leases: dict[int, Lease] = {}
         """The leases to write, by trial."""
         self.dropped: set[int] = set()
         """The trials whose leases are to be deleted."""
@@ -141,14 +141,14 @@ class Transaction:
         """Add a record."""
         self.appended.append(row)
 
-    def claim(self, lease: Lease) -> None:
+    def write_lease(self, lease: Lease) -> None:
         """Write a lease, replacing any other lease on its trial."""
-        self.claimed[lease.trial] = lease
+        self.written_leases[lease.trial] = lease
 
     def drop(self, trial: int) -> None:
         """Delete the lease on a trial, if there is one."""
         self.dropped.add(trial)
-        self.claimed.pop(trial, None)
+        self.written_leases.pop(trial, None)
 
     def suspect(self, trial: int) -> None:
         """Note that the lease on a trial has expired, unless that was noted before."""
@@ -157,7 +157,7 @@ class Transaction:
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.appended or self.claimed or self.dropped or self.suspected)
+        return not (self.appended or self.written_leases or self.dropped or self.suspected)
 
 
 Meanwhile = Callable[[list[Row]], object]
@@ -177,7 +177,7 @@ class Journal(Protocol):
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""
 
-    def about(self, trial: int) -> list[Row]:
+    def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
 
     def leases(self) -> list[Lease]:

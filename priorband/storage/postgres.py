@@ -87,7 +87,7 @@ class PostgresJournal:
             rows = sql.checked_rows(results, self.where)
             return rows[0] if rows else None
 
-    def about(self, trial: int) -> list[Row]:
+    def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
         with self._mutex, self._translated_errors("main"):
             results = self._run(self._sql[sql.SELECT_TRIAL_RECORDS], (trial,))

@@ -58,7 +58,7 @@ def write_statements(transaction: Transaction) -> list[Statement]:
     """The statements that write a transaction's changes."""
     statements: list[Statement] = [(INSERT_RECORD, tuple(row)) for row in transaction.appended]
     statements += [(DELETE_LEASE, (trial,)) for trial in sorted(transaction.dropped)]
-    for lease in transaction.claimed.values():
+    for lease in transaction.written_leases.values():
         statements += [(DELETE_LEASE, (lease.trial,)), (INSERT_LEASE, _lease_values(lease))]
     statements += [(SUSPECT_LEASE, (transaction.now, trial)) for trial in transaction.suspected]
     return statements

@@ -115,7 +115,7 @@ class SqliteJournal:
                 self._check_head([], 0, *head)
             return rows[0] if rows else None
 
-    def about(self, trial: int) -> list[Row]:
+    def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
         with self._mutex, translated_errors(self.folder):
             query = self._connection("read").execute(_SQL[sql.SELECT_TRIAL_RECORDS], (trial,))

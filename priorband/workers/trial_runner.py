@@ -238,12 +238,12 @@ class TrialRunner:
         """Why the trial should stop early; empty if it should not."""
         if self.stop_signals.reason:
             return self.stop_signals.reason
-        return "another worker has the trial" if self.study.pulse.gone(task.trial) else ""
+        return "another worker has the trial" if self.study.heartbeat.lost(task.trial) else ""
 
     def _record_progress(self, task: TrialTask, message: dict[str, Any]) -> None:
         value = real(message.get("loss"))
         loss = -value if value is not None and self.study.maximize else value
-        self.study.pulse.progress(task.trial, real(message.get("step")), loss)
+        self.study.heartbeat.progress(task.trial, real(message.get("step")), loss)
 
 
 def evaluate_alone(

@@ -91,9 +91,9 @@ def test_a_running_trial_says_where_it_is(study: pb.DurableStudy) -> None:
 
 def test_a_loss_is_not_forgotten_when_a_step_follows_it(study: pb.DurableStudy) -> None:
     first = claimed(study, "a").trial.id
-    study.pulse.progress(first, 3.0, 0.25)
-    study.pulse.progress(first, 3.0, None)
-    study.pulse._beat()
+    study.heartbeat.progress(first, 3.0, 0.25)
+    study.heartbeat.progress(first, 3.0, None)
+    study.heartbeat._beat()
     [one] = seen(study).running
     assert (one.step, one.value) == (3.0, 0.25)
 

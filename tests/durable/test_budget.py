@@ -85,7 +85,7 @@ def test_what_a_lost_worker_did_not_do_is_not_counted(
 ) -> None:
     clock = 1_000_000.0
     monkeypatch.setattr(study.journal, "now", lambda: clock)
-    monkeypatch.setattr("priorband.durable.expiry.fate", lambda owner: "dead")
+    monkeypatch.setattr("priorband.durable.expiry.liveness", lambda owner: "dead")
     study.turn(None, "a")
     clock += 100 * 3600  # the machine was off; the last sign of life was at the claim
     taken = study.turn(None, "b")

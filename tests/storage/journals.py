@@ -32,4 +32,4 @@ def lease(
 def hold(journal: Journal, *trials: int, worker: str = "me", until: float = LONGEST) -> None:
     with journal.transaction(0) as transaction:
         for trial in trials:
-            transaction.claim(lease(transaction, trial, worker, until))
+            transaction.write_lease(lease(transaction, trial, worker, until))

@@ -49,7 +49,7 @@ def test_records_come_in_order_and_from_any_on(journal: Journal) -> None:
     write(journal, *made[10:])
     for after in range(30):
         assert journal.read(after) == made[after:]
-    assert journal.about(2) == made[1::3]
+    assert journal.trial_rows(2) == made[1::3]
     with journal.transaction(27) as transaction:
         assert transaction.rows == made[27:]
 
@@ -110,7 +110,7 @@ def test_an_exception_leaves_nothing_behind(journal: Journal, opened: Open) -> N
     def interrupted() -> None:
         with journal.transaction(0) as transaction:
             transaction.append(row(2))
-            transaction.claim(lease(transaction, 4))
+            transaction.write_lease(lease(transaction, 4))
             transaction.drop(3)
             raise KeyboardInterrupt
 
@@ -139,7 +139,7 @@ def test_readers_see_the_last_state_and_do_not_wait(opened: Open) -> None:
         transaction.drop(3)
         assert reader.read(0) == [row(1)] == writer.read(0)
         assert reader.leases() == before
-        assert reader.first() == row(1) and reader.about(7) == [] and reader.exists()
+        assert reader.first() == row(1) and reader.trial_rows(7) == [] and reader.exists()
     assert reader.read(1) == [row(2)] and reader.leases() == []
 
 
@@ -158,12 +158,12 @@ def test_a_lease_is_written_with_its_record_and_replaced_by_the_next(
         transaction.append(row(1))
         claimed = [lease(transaction, trial) for trial in (5, 2)]
         for one in claimed:
-            transaction.claim(one)
+            transaction.write_lease(one)
     assert opened().leases() == [claimed[1], claimed[0]]
     with journal.transaction(1) as transaction:
         assert transaction.leases == [claimed[1], claimed[0]]
         again = lease(transaction, 5, "you")._replace(attempt=2, step=3.5, loss=0.25)
-        transaction.claim(again)
+        transaction.write_lease(again)
         transaction.drop(2)
     assert opened().leases() == [again]
 

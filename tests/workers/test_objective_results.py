@@ -22,7 +22,7 @@ def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
         study.limit(pb.Budget(trials=1))
         ending = Worker(study, objective, WorkerOptions(**options)).run()
         assert ending.status == "done"
-        rows = study.journal.about(0)
+        rows = study.journal.trial_rows(0)
         assert rows[-1].kind in ("told", "failed")
         return from_json(rows[-1].body) | {"kinds": [row.kind for row in rows]}
 

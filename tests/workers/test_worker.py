@@ -151,7 +151,7 @@ def test_metrics_without_end_do_not_spoil_the_study(study: pb.DurableStudy) -> N
     assert Worker(study, lambda trial: given, HERE).run().status == "done"
     with pb.open_study(study.where) as again:
         assert again.best is not None and again.best.loss == 0.5
-        (told,) = (row for row in again.journal.about(0) if row.kind == "told")
+        (told,) = (row for row in again.journal.trial_rows(0) if row.kind == "told")
     kept = json.loads(told.body)["metrics"]
     assert kept["first"] == 1 and "characters" in kept["curve"] and "more metrics" in kept["..."]
 

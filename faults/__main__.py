@@ -1,4 +1,4 @@
-"""The command: `python -m faults`."""
+"""Run faults against real studies, and print a table of what came of them."""
 
 import argparse
 import sys
@@ -8,109 +8,118 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from faults import (
-    calls,
-    cut,
-    database,
-    elsewhere,
-    frozen,
-    full,
-    grid,
-    objectives,
+    bad_objectives,
+    database_outage,
+    frozen_worker,
+    full_disk,
+    killed_benchmarks,
+    power_cut,
     race,
+    random_kills,
+    remote_workers,
     signals,
-    storm,
+    system_calls,
 )
-from faults.findings import Finding, Lacking, exit_code, table
-from faults.plants import PLANTS
-from faults.scene import Setting
+from faults.planted_bugs import PLANTED_BUGS
+from faults.results import MissingRequirement, Result, exit_code, table
+from faults.study_setup import Setting
 
-BOTH = ("sqlite", "postgres")
+STORAGES = ("sqlite", "postgres")
 
 
 @final
 @dataclass(frozen=True)
 class Fault:
-    """Something to be done to a study, in which storages, and how much of it."""
+    """A kind of fault, the storages it applies to, and its sizes."""
 
-    run: Callable[..., Iterator[Finding]]
+    run: Callable[..., Iterator[Result]]
     sizes: Mapping[str, tuple[float, float]]
-    """The size of the full form and of the short one, by option."""
-    storages: tuple[str, ...] = BOTH
+    """By option: the size in the full form and in the short form."""
+    storages: tuple[str, ...] = STORAGES
 
 
 FAULTS = {
-    "storm": Fault(storm.run, {"kills": (1000, 24), "fresh": (60, 3), "workers": (8, 4)}),
+    "storm": Fault(random_kills.run, {"kills": (1000, 24), "fresh": (60, 3), "workers": (8, 4)}),
     "race": Fault(race.run, {"queue": (2000, 100), "births": (200, 8), "workers": (8, 4)}),
-    "calls": Fault(calls.run, {"stride": (1, 11)}),
-    "cut": Fault(cut.run, {"cuts": (30, 2), "births": (30, 2), "workers": (4, 2)}, ("sqlite",)),
+    "calls": Fault(system_calls.run, {"stride": (1, 11)}),
+    "cut": Fault(
+        power_cut.run, {"cuts": (30, 2), "births": (30, 2), "workers": (4, 2)}, ("sqlite",)
+    ),
     "full": Fault(
-        full.run, {"seconds": (20.0, 2.0), "trials": (600, 150), "workers": (4, 4)}, ("sqlite",)
+        full_disk.run,
+        {"seconds": (20.0, 2.0), "trials": (600, 150), "workers": (4, 4)},
+        ("sqlite",),
     ),
     "database": Fault(
-        database.run,
+        database_outage.run,
         {"kills": (4, 2), "longest": (30.0, 1.0), "trials": (600, 80), "workers": (4, 4)},
         ("postgres",),
     ),
-    "frozen": Fault(frozen.run, {"times": (6, 1), "inside": (1, 0)}),
-    "elsewhere": Fault(elsewhere.run, {"lease": (8.0, 2.0)}),
-    "objectives": Fault(objectives.run, {"cases": (99, 99)}, ("sqlite",)),
-    "grid": Fault(grid.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
+    "frozen": Fault(frozen_worker.run, {"times": (6, 1), "inside": (1, 0)}),
+    "elsewhere": Fault(remote_workers.run, {"lease": (8.0, 2.0)}),
+    "objectives": Fault(bad_objectives.run, {"cases": (99, 99)}, ("sqlite",)),
+    "grid": Fault(killed_benchmarks.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }
 
 
 def main(words: list[str] | None = None) -> int:
-    """Do what was asked for, and print the table; the exit code."""
-    given = _parser().parse_args(words)
-    findings: list[Finding] = []
-    for name in [given.fault] if given.fault else FAULTS:
+    """Run the faults that the command line asks for, and print a table; the exit code."""
+    arguments = _parser().parse_args(words)
+    results: list[Result] = []
+    for name in [arguments.fault] if arguments.fault else FAULTS:
         fault = FAULTS[name]
-        for storage in [given.storage] if given.storage else fault.storages:
+        for storage in [arguments.storage] if arguments.storage else fault.storages:
             if storage in fault.storages:
-                setting = Setting(storage, given.plant, given.seed)
-                for found in _tried(name, fault, setting, given):
-                    print(f"{found.verdict:8}{name} {storage}: {found.figure}", file=sys.stderr)
-                    findings.append(found)
-    print(table(findings))
-    return exit_code(findings)
+                setting = Setting(storage, arguments.plant, arguments.seed)
+                for measured in _results(name, fault, setting, arguments):
+                    result = measured.without_times() if arguments.short else measured
+                    print(f"{result.verdict:8}{name} {storage}: {result.outcome}", file=sys.stderr)
+                    results.append(result)
+    print(table(results))
+    return exit_code(results)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
-    _common(parser)
+    _add_common_options(parser)
     parser.set_defaults(fault="")
-    each = parser.add_subparsers(metavar="fault")
+    subparsers = parser.add_subparsers(metavar="fault")
     for name, fault in FAULTS.items():
-        about = sys.modules[fault.run.__module__].__doc__
-        one = each.add_parser(name, help=about, description=about)
-        one.set_defaults(fault=name)
-        _common(one)
-        for option, (usual, short) in fault.sizes.items():
-            kind = type(usual)
-            one.add_argument(f"--{option}", type=kind, help=f"{usual:g}, or {short:g} with --short")
+        description = sys.modules[fault.run.__module__].__doc__
+        subparser = subparsers.add_parser(name, help=description, description=description)
+        subparser.set_defaults(fault=name)
+        _add_common_options(subparser)
+        for option, (full, short) in fault.sizes.items():
+            text = f"default: {full:g}, or {short:g} with --short"
+            subparser.add_argument(f"--{option}", type=type(full), help=text)
     return parser
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--short", action="store_true", help="the short form")
-    parser.add_argument("--storage", choices=BOTH, help="only this one")
-    parser.add_argument("--plant", default="", choices=PLANTS, help="a bug that must be found")
-    parser.add_argument("--seed", type=int, default=0)
+def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--short", action="store_true", help="run the short form, in which times do not count"
+    )
+    parser.add_argument("--storage", choices=STORAGES, help="run in this storage only")
+    parser.add_argument(
+        "--plant", default="", choices=PLANTED_BUGS, help="a bug to plant, which must be found"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random choices")
 
 
-def _tried(name: str, fault: Fault, setting: Setting, given: Any) -> Iterator[Finding]:
+def _results(name: str, fault: Fault, setting: Setting, arguments: Any) -> Iterator[Result]:
     sizes = {}
-    for option, (usual, short) in fault.sizes.items():
-        chosen = getattr(given, option, None)
-        sizes[option] = chosen if chosen is not None else short if given.short else usual
+    for option, (full, short) in fault.sizes.items():
+        chosen = getattr(arguments, option, None)
+        sizes[option] = chosen if chosen is not None else short if arguments.short else full
     try:
         yield from fault.run(setting, **sizes)
-    except Lacking as reason:
-        yield Finding(name, setting.storage, "", str(reason), "", None)
+    except MissingRequirement as reason:
+        yield Result(name, setting.storage, "", str(reason), "", None)
     except Exception as error:
         traceback.print_exc()
-        told = f"{type(error).__name__}: {error}"
-        yield Finding(name, setting.storage, "the fault itself ended", told, "", False)
+        message = f"{type(error).__name__}: {error}"
+        yield Result(name, setting.storage, "the fault itself raised an error", message, "", False)
 
 
 if __name__ == "__main__":

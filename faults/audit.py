@@ -1,6 +1,6 @@
-"""The audit: what the diary says that workers did, against what the reopened study holds.
+"""The audit: compare the workers' log with the records of the reopened study.
 
-It counts for itself. Of the library it uses the reading of records, and replay.
+It does its own counting. Of the library it uses only the reading of records, and replay.
 """
 
 import json
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import priorband as pb
-from faults.diary import Diary, Entry
-from faults.findings import Figure, at_most, none_of
+from faults.results import Check, expect_below, expect_none
+from faults.worker_log import LogEntry, WorkerLog
 
 Key = tuple[int, int]
 """A trial and the number of an attempt at it."""
@@ -19,7 +19,7 @@ Key = tuple[int, int]
 @final
 @dataclass(frozen=True)
 class Record:
-    """A record of the study, as it was read."""
+    """A record of the study."""
 
     kind: str
     trial: int
@@ -34,10 +34,10 @@ class Record:
 
 @final
 class Audit:
-    """The two accounts of one run, side by side."""
+    """The log and the records of one study, and checks of both."""
 
-    def __init__(self, diary: Diary, study: pb.DurableStudy) -> None:
-        self.entries = diary.all()
+    def __init__(self, log: WorkerLog, study: pb.DurableStudy) -> None:
+        self.entries = log.all_entries()
         self.records = [
             Record(
                 row.kind, -1 if row.trial is None else row.trial, row.worker, json.loads(row.body)
@@ -45,162 +45,172 @@ class Audit:
             for row in study.journal.read(0)
         ]
         self.exact = study.replay().exact
-        self.starts = self._keyed("start")
-        self.taken = self._keyed("claimed")
-        self.done = self._keyed("done")
-        self.claims = {r.key: r.worker for r in self.of("asked", "adopted")}
-        self.pids = {e.more["worker"]: e.pid for e in self.seen("joined")}
-        self.deaths = {e.more["victim"]: e.at for e in self.seen("killed")}
-        self.endings = {r.key: r for r in self.of("told", "failed", "returned")}
+        self.starts = self._by_attempt("start")
+        self.claims = self._by_attempt("claimed")
+        self.done = self._by_attempt("done")
+        self.workers = {r.key: r.worker for r in self.records_of("asked", "adopted")}
+        self.pids = {e.details["worker"]: e.pid for e in self.entries_of("joined")}
+        self.deaths = {e.details["victim"]: e.at for e in self.entries_of("killed")}
+        """When a worker was killed, by its pid."""
+        self.endings = {r.key: r for r in self.records_of("told", "failed", "returned")}
 
-    def of(self, *kinds: str) -> list[Record]:
+    def records_of(self, *kinds: str) -> list[Record]:
         """The records of some kinds."""
         return [record for record in self.records if record.kind in kinds]
 
-    def seen(self, what: str) -> list[Entry]:
-        """The entries of a kind."""
-        return [entry for entry in self.entries if entry.what == what]
+    def entries_of(self, event: str) -> list[LogEntry]:
+        """The log's entries about a kind of event."""
+        return [entry for entry in self.entries if entry.event == event]
 
-    def _keyed(self, what: str) -> dict[Key, Entry]:
-        return {(entry.trial, entry.attempt): entry for entry in self.seen(what)}
+    def _by_attempt(self, event: str) -> dict[Key, LogEntry]:
+        return {(entry.trial, entry.attempt): entry for entry in self.entries_of(event)}
 
-    def lost(self) -> Figure:
-        """Results that `turn` took, and that are not in the study."""
-        kept = {(r.key, r.body.get("loss")) for r in self.of("told", "remark")}
-        acknowledged = [e for e in self.seen("acknowledged") if e.more["loss"] is not None]
+    def lost_results(self) -> Check:
+        """No result that `turn` has acknowledged is missing from the study."""
+        stored = {(r.key, r.body.get("loss")) for r in self.records_of("told", "remark")}
+        acknowledged = [e for e in self.entries_of("acknowledged") if e.details["loss"] is not None]
         missing = [
-            f"trial {e.trial}, attempt {e.attempt}, loss {e.more['loss']}"
+            f"trial {e.trial}, attempt {e.attempt}, loss {e.details['loss']}"
             for e in acknowledged
-            if ((e.trial, e.attempt), e.more["loss"]) not in kept
+            if ((e.trial, e.attempt), e.details["loss"]) not in stored
         ]
-        return none_of(missing, "acknowledged results lost", len(acknowledged))
+        return expect_none(missing, "acknowledged results lost", len(acknowledged))
 
-    def twice(self) -> Figure:
-        """Trials that were completed more than once, attempts that were begun more than once."""
-        ends = Counter(record.trial for record in self.of("told", "failed"))
-        often = [f"trial {trial} ended {n} times" for trial, n in ends.items() if n > 1]
-        begun = Counter((entry.trial, entry.attempt) for entry in self.seen("start"))
-        often += [f"attempt {key} began {n} times" for key, n in begun.items() if n > 1]
-        claimed = Counter(record.key for record in self.of("asked", "adopted"))
-        often += [f"attempt {key} was given {n} times" for key, n in claimed.items() if n > 1]
-        return none_of(often, "trials completed or attempts begun twice", len(ends))
+    def repeated_trials(self) -> Check:
+        """No trial was completed twice, and no attempt was started or handed out twice."""
+        ends = Counter(record.trial for record in self.records_of("told", "failed"))
+        repeated = [f"trial {trial} ended {n} times" for trial, n in ends.items() if n > 1]
+        started = Counter((entry.trial, entry.attempt) for entry in self.entries_of("start"))
+        repeated += [f"attempt {key} began {n} times" for key, n in started.items() if n > 1]
+        claimed = Counter(record.key for record in self.records_of("asked", "adopted"))
+        repeated += [f"attempt {key} was given {n} times" for key, n in claimed.items() if n > 1]
+        return expect_none(repeated, "trials completed or attempts begun twice", len(ends))
 
-    def stuck(self) -> Figure:
-        """Trials that were handed out and never ended."""
-        ended = {record.trial for record in self.of("told", "failed")}
-        asked = {record.trial for record in self.of("asked")}
-        left = [f"trial {trial}" for trial in sorted(asked - ended)]
-        return none_of(left, "trials stuck", len(asked))
+    def unfinished_trials(self) -> Check:
+        """Each trial that was handed out has ended."""
+        ended = {record.trial for record in self.records_of("told", "failed")}
+        asked = {record.trial for record in self.records_of("asked")}
+        stuck = [f"trial {trial}" for trial in sorted(asked - ended)]
+        return expect_none(stuck, "trials stuck", len(asked))
 
-    def invented(self) -> Figure:
-        """Results in the study that no training has brought, or attempts that nobody was given."""
-        false = [
+    def invented_results(self) -> Check:
+        """Each result comes from a training, and each attempt was handed out."""
+        invented = [
             f"trial {r.trial}, loss {r.body['loss']}"
-            for r in self.of("told")
-            if r.key not in self.done or self.done[r.key].more["loss"] != r.body["loss"]
+            for r in self.records_of("told")
+            if r.key not in self.done or self.done[r.key].details["loss"] != r.body["loss"]
         ]
-        false += [
-            f"attempt {key} was not recorded" for key in self.starts.keys() - self.claims.keys()
+        invented += [
+            f"attempt {key} was not recorded" for key in self.starts.keys() - self.workers.keys()
         ]
-        return none_of(false, "results or attempts from nowhere", len(self.of("told")))
+        return expect_none(invented, "results or attempts invented", len(self.records_of("told")))
 
-    def overlaps(self) -> Figure:
-        """Attempts at one trial that two living workers were at, at one time."""
-        spans = defaultdict(list)
+    def overlapping_attempts(self) -> Check:
+        """No two living workers were working on the same trial at the same time."""
+        spans_of_trial = defaultdict(list)
         for (trial, attempt), start in self.starts.items():
-            spans[trial].append((start.at, self._over(start), attempt))
-        both = []
-        for trial, found in spans.items():
-            found.sort()
-            for (_, end, one), (begin, _, other) in zip(found, found[1:], strict=False):
+            spans_of_trial[trial].append((start.at, self._earliest_end(start), attempt))
+        overlaps = []
+        for trial, spans in spans_of_trial.items():
+            spans.sort()
+            for (_, end, first), (begin, _, second) in zip(spans, spans[1:], strict=False):
                 if begin < end:
-                    both.append(f"trial {trial}, attempts {one} and {other}, {end - begin:.3f} s")
-        return none_of(both, "overlapping attempts", len(self.starts))
+                    seconds = end - begin
+                    overlaps.append(
+                        f"trial {trial}, attempts {first} and {second}, {seconds:.3f} s"
+                    )
+        return expect_none(overlaps, "overlapping attempts", len(self.starts))
 
-    def _over(self, start: Entry) -> float:
+    def _earliest_end(self, start: LogEntry) -> float:
         """When an attempt was over at the earliest: it was done, or its worker was killed."""
         done = self.done.get((start.trial, start.attempt))
         end = done.at if done else float("inf")
-        return min(end, self.deaths.get(start.more["of"], float("inf")))
+        return min(end, self.deaths.get(start.details["worker_pid"], float("inf")))
 
-    def orphans(self) -> dict[Key, float]:
-        """The attempts whose worker was killed before they ended, and when."""
-        found = {}
-        for key, worker in self.claims.items():
+    def orphaned_attempts(self) -> dict[Key, float]:
+        """The attempts whose worker was killed before they ended, and when it was killed."""
+        orphans = {}
+        for key, worker in self.workers.items():
             ending, pid = self.endings.get(key), self.pids.get(worker)
-            mine = ending is not None and ending.kind == "told"
-            if pid in self.deaths and not mine:
-                found[key] = self.deaths[pid]
-        return found
+            told = ending is not None and ending.kind == "told"
+            if pid in self.deaths and not told:
+                orphans[key] = self.deaths[pid]
+        return orphans
 
-    def delays(self, limit: float) -> Figure:
-        """How long it took until an orphan was taken over."""
-        waits, orphans = [0.0], self.orphans()
+    def takeover_delay(self, limit: float) -> Check:
+        """An orphaned trial is taken over within some seconds."""
+        delays, orphans = [0.0], self.orphaned_attempts()
         for (trial, attempt), died in orphans.items():
             following = (trial, attempt + 1)
-            if following in self.taken:
-                waits.append(self.taken[following].at - died)
-            elif following in orphans:  # its taker was killed before it could say so
-                waits.append(orphans[following] - died)
-        taken = len(waits) - 1
-        return at_most(max(waits), limit, f"{taken} of {len(orphans)} orphans taken over, slowest")
+            if following in self.claims:
+                delays.append(self.claims[following].at - died)
+            elif following in orphans:  # the next worker was killed before it could log the claim
+                delays.append(orphans[following] - died)
+        taken_over = len(delays) - 1
+        what = f"{taken_over} of {len(orphans)} orphans taken over, slowest"
+        return expect_below(max(delays), limit, what)
 
-    def wrongly(self) -> Figure:
-        """Attempts that were declared lost though their worker was alive."""
-        orphans = self.orphans()
-        lost = [r for r in self.of("returned", "failed") if r.body["kind"] == "lost"]
-        false = [f"trial {r.trial}, attempt {r.key[1]}" for r in lost if r.key not in orphans]
-        return none_of(false, "attempts of living workers declared lost", len(lost))
+    def wrongly_lost_attempts(self) -> Check:
+        """No attempt was declared lost while its worker was alive."""
+        orphans = self.orphaned_attempts()
+        lost = [r for r in self.records_of("returned", "failed") if r.body["kind"] == "lost"]
+        wrong = [f"trial {r.trial}, attempt {r.key[1]}" for r in lost if r.key not in orphans]
+        return expect_none(wrong, "attempts of living workers declared lost", len(lost))
 
-    def given_up(self, most: int) -> Figure:
-        """Trials that failed: those, and only those, that lost as many attempts as they have."""
-        losses = Counter(trial for trial, _ in self.orphans())
-        due = {trial for trial, n in losses.items() if n >= most}
-        failed = {record.trial for record in self.of("failed")}
+    def trials_given_up(self, max_lost: int) -> Check:
+        """A trial failed if, and only if, it lost `max_lost` attempts."""
+        losses = Counter(trial for trial, _ in self.orphaned_attempts())
+        due = {trial for trial, n in losses.items() if n >= max_lost}
+        failed = {record.trial for record in self.records_of("failed")}
         wrong = [f"trial {trial} after {losses[trial]}" for trial in sorted(due ^ failed)]
-        figure = none_of(wrong, "wrong", f"{len(failed)} failures after {most} lost attempts")
-        return Figure(f"{len(failed)} trials failed, {figure.shown}", "0 wrong", figure.good)
+        check = expect_none(
+            wrong, "wrong", f"{len(failed)} failures after {max_lost} lost attempts"
+        )
+        return Check(f"{len(failed)} trials failed, {check.text}", "0 wrong", check.passed)
 
-    def overshoot(self, budget: pb.Budget) -> Figure:
-        """What was handed out beyond the budget."""
-        asked, limit = len(self.of("asked")), budget.trials or 0
-        return Figure(f"{asked} trials handed out", f"= {limit}", asked == limit)
+    def budget_overshoot(self, budget: pb.Budget) -> Check:
+        """Exactly as many trials were handed out as the budget allows."""
+        asked, limit = len(self.records_of("asked")), budget.trials or 0
+        return Check(f"{asked} trials handed out", f"= {limit}", asked == limit)
 
-    def replay(self) -> Figure:
-        """Whether every decision comes out as it was recorded."""
-        return Figure(f"replay {'exact' if self.exact else 'differs'}", "exact", self.exact)
+    def replay_exact(self) -> Check:
+        """Replay makes each decision again as it was recorded."""
+        return Check(f"replay {'exact' if self.exact else 'differs'}", "exact", self.exact)
 
-    def broken(self, codes: list[int | None]) -> Figure:
-        """Workers that ended by themselves otherwise than with all work done."""
-        bad = [e.more["trace"].strip().splitlines()[-1] for e in self.seen("broke")]
-        bad += [e.more["reason"] for e in self.seen("ended") if e.more["how"] != "done"]
-        bad += [f"exit code {code}" for code in codes if code != 0]
-        return none_of(bad, "workers ended by an exception", len(codes))
-
-    def undead(self) -> Figure:
-        """Trainings that went on after their worker was killed, by more than a moment."""
-        found = [
-            f"trial {done.trial}, {late:.2f} s"
-            for key, done in self.done.items()
-            if (late := done.at - self.deaths.get(self.starts[key].more["of"], done.at)) > 0.2
+    def worker_errors(self, exit_codes: list[int | None]) -> Check:
+        """Each worker that was not killed ended because all work was done."""
+        errors = [e.details["trace"].strip().splitlines()[-1] for e in self.entries_of("broke")]
+        errors += [
+            e.details["reason"] for e in self.entries_of("ended") if e.details["how"] != "done"
         ]
-        return none_of(found, "trainings outlived their workers", len(self.done))
+        errors += [f"exit code {code}" for code in exit_codes if code != 0]
+        return expect_none(errors, "workers ended by an exception", len(exit_codes))
 
-    def torn(self) -> Figure:
-        """Checkpoints that were handed on though they were not whole."""
-        found = [f"trial {e.trial}: {e.more['found']}" for e in self.seen("torn")]
-        return none_of(found, "torn checkpoints handed on")
+    def outliving_trainings(self) -> Check:
+        """No training went on for more than 0.2 s after its worker was dead."""
+        dead = {entry.details["victim"]: entry.at for entry in self.entries_of("dead")}
+        outliving = []
+        for key, done in self.done.items():
+            died = dead.get(self.starts[key].details["worker_pid"], done.at)
+            if done.at - died > 0.2:
+                outliving.append(f"trial {done.trial}, {done.at - died:.2f} s")
+        return expect_none(outliving, "trainings outlived their workers", len(self.done))
+
+    def torn_checkpoints(self) -> Check:
+        """No incomplete checkpoint was passed on to the next attempt."""
+        torn = [f"trial {e.trial}: {e.details['contents']}" for e in self.entries_of("torn")]
+        return expect_none(torn, "incomplete checkpoints passed on")
 
 
-def whole(audit: Audit, codes: list[int | None]) -> dict[str, Figure]:
-    """The figures that every run must meet, whatever was done to it."""
+def common_checks(audit: Audit, exit_codes: list[int | None]) -> dict[str, Check]:
+    """The checks that every study must pass, whatever was done to it."""
     return {
-        "lost": audit.lost(),
-        "twice": audit.twice(),
-        "stuck": audit.stuck(),
-        "invented": audit.invented(),
-        "overlaps": audit.overlaps(),
-        "broken": audit.broken(codes),
-        "torn": audit.torn(),
-        "replay": audit.replay(),
+        "lost": audit.lost_results(),
+        "repeated": audit.repeated_trials(),
+        "unfinished": audit.unfinished_trials(),
+        "invented": audit.invented_results(),
+        "overlaps": audit.overlapping_attempts(),
+        "errors": audit.worker_errors(exit_codes),
+        "torn": audit.torn_checkpoints(),
+        "replay": audit.replay_exact(),
     }

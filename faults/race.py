@@ -1,4 +1,4 @@
-"""The claim race: many workers on one queue, each configuration of which must be begun once."""
+"""Let many workers create a study at once, and take trials from one queue at once."""
 
 import time
 from collections import Counter
@@ -7,80 +7,86 @@ from dataclasses import dataclass
 from typing import final
 
 import priorband as pb
-from faults.audit import Audit, whole
-from faults.crew import crew
-from faults.diary import Diary
-from faults.findings import Figure, Finding, finished, found, none_of
-from faults.plants import sow
-from faults.scene import Setting, scene
+from faults.audit import Audit, common_checks
+from faults.planted_bugs import plant_bug
+from faults.results import Check, Result, expect_finished, expect_none, results_of
+from faults.study_setup import Setting, new_setup
 from faults.training import Training
-from faults.work import Post
+from faults.worker_log import WorkerLog
+from faults.worker_pool import WorkerTask, running_pool
 
 
 @final
 @dataclass(frozen=True)
-class Quick:
-    """A training that takes no time, and notes which configuration it was given."""
+class InstantTraining:
+    """A training that takes no time, and logs which configuration it was given."""
 
-    diary: Diary
+    log: WorkerLog
 
     def __call__(self, attempt: pb.Attempt) -> float:
-        self.diary.note("given", attempt.id, attempt.attempt, x=attempt.config["x"])
-        return Training(self.diary, seconds=0.0, checkpoints=False)(attempt)
+        self.log.write("given", attempt.id, attempt.attempt, x=attempt.config["x"])
+        return Training(self.log, seconds=0.0, checkpoints=False)(attempt)
 
 
-def run(setting: Setting, *, queue: int, births: int, workers: int) -> Iterator[Finding]:
-    """Many create one study at once; then they are let loose on a queue."""
-    done = f"{births} studies, each created by {workers} at once"
-    yield from found("race", setting.storage, done, [_births(setting, births, workers)])
-    yield from _claims(setting, queue, workers)
+def run(setting: Setting, *, queue: int, births: int, workers: int) -> Iterator[Result]:
+    """First create studies, then work on a queue of configurations."""
+    action = f"{births} studies, each created by {workers} at once"
+    yield from results_of("race", setting.storage, action, [_creations(setting, births, workers)])
+    yield from _work_on_queue(setting, queue, workers)
 
 
-def _births(setting: Setting, births: int, workers: int) -> Figure:
+def _creations(setting: Setting, studies: int, workers: int) -> Check:
     problems = []
-    for _ in range(births):
-        with scene(setting) as here:
-            with crew(Post(here.opening(), Quick(here.diary), here.diary), workers, born) as made:
-                made.wait()
-            problems += [e.more["trace"] for e in here.diary.all() if e.what == "broke"]
-            with here.study() as study:
+    for _ in range(studies):
+        with new_setup(setting) as setup:
+            task = WorkerTask(setup.open_arguments(), InstantTraining(setup.log), setup.log)
+            with running_pool(task, workers, open_and_close) as pool:
+                pool.wait()
+            problems += [e.details["trace"] for e in setup.log.all_entries() if e.event == "broke"]
+            with setup.study() as study:
                 created = [row for row in study.journal.read(0) if row.kind == "created"]
             problems += [f"{len(created)} times created"] if len(created) != 1 else []
-    return none_of(problems, "wrong", f"{births * workers} creations")
+    return expect_none(problems, "wrong", f"{studies * workers} creations")
 
 
-def born(post: Post, parent: int) -> None:
-    """Open a study that may not exist, and leave."""
-    sow(post.plant)
+def open_and_close(task: WorkerTask, parent: int) -> None:
+    """Open a study, creating it if it does not exist, and close it."""
+    plant_bug(task.plant)
     try:
-        pb.open_study(**post.opening).close()
+        pb.open_study(**task.open_arguments).close()
     except BaseException as error:
-        post.diary.note("broke", trace=f"{type(error).__name__}: {error}")
+        task.log.write("broke", trace=f"{type(error).__name__}: {error}")
         raise
 
 
-def _claims(setting: Setting, queue: int, workers: int) -> Iterator[Finding]:
-    with scene(setting) as here:
-        opening = here.opening(method="random")
+def _work_on_queue(setting: Setting, queue: int, workers: int) -> Iterator[Result]:
+    with new_setup(setting) as setup:
+        open_arguments = setup.open_arguments(method="random")
         wanted = [(number + 0.5) / queue for number in range(queue)]
-        with here.study(method="random") as study:
+        with setup.study(method="random") as study:
             for x in wanted:
                 study.queue({"x": x, "y": 0.01})
         budget = pb.Budget(trials=queue)
         began = time.monotonic()
-        post = Post(opening, Quick(here.diary), here.diary, budget=budget, plant=setting.plant)
-        with crew(post, workers) as made:
-            ended = made.wait()
+        task = WorkerTask(
+            open_arguments,
+            InstantTraining(setup.log),
+            setup.log,
+            budget=budget,
+            plant=setting.plant,
+        )
+        with running_pool(task, workers) as pool:
+            ended = pool.wait()
         took = time.monotonic() - began
-        with here.study(method="random", read_only=True) as study:
-            audit = Audit(here.diary, study)
-        given = Counter(entry.more["x"] for entry in audit.seen("given"))
+        with setup.study(method="random", read_only=True) as study:
+            audit = Audit(setup.log, study)
+        given = Counter(entry.details["x"] for entry in audit.entries_of("given"))
         wrong = [f"{x} begun {given[x]} times" for x in wanted if given[x] != 1]
         wrong += [f"{x} was not queued" for x in given.keys() - set(wanted)]
-        figures = whole(audit, made.codes) | {
-            "once": none_of(wrong, "queued configurations not begun exactly once", queue),
-            "budget": audit.overshoot(budget),
-            "finish": finished(ended),
+        checks = common_checks(audit, pool.exit_codes) | {
+            "once": expect_none(wrong, "queued configurations not begun exactly once", queue),
+            "budget": audit.budget_overshoot(budget),
+            "finished": expect_finished(ended),
         }
-        done = f"queue of {queue}, {workers} workers, {took:.0f} s"
-    yield from found("race", setting.storage, done, figures.values())
+        action = f"queue of {queue}, {workers} workers, {took:.0f} s"
+    yield from results_of("race", setting.storage, action, checks.values())

@@ -1,4 +1,4 @@
-"""Signals to a worker at work: it hands its trial back, and another goes on from the checkpoint."""
+"""Send signals to a worker: it hands its trial back, and the next one resumes the training."""
 
 import os
 import signal
@@ -13,13 +13,13 @@ from typing import final
 
 import priorband as pb
 from faults.audit import Audit
-from faults.crew import Crew, crew, until
-from faults.diary import Diary, Entry
-from faults.findings import Figure, Finding, at_most, found, none_of
-from faults.scene import ROOT, Scene, Setting, ready, scene
-from faults.together import together
+from faults.leftover_processes import kill_leftovers, mark_new_processes
+from faults.parallel import run_in_parallel
+from faults.results import Check, Result, expect_below, expect_none, results_of
+from faults.study_setup import ROOT, Setting, StudySetup, new_setup, start_shared_server
 from faults.training import loss
-from faults.work import Post, left, new_mark
+from faults.worker_log import LogEntry, WorkerLog
+from faults.worker_pool import TIMEOUT, WorkerPool, WorkerTask, running_pool, wait_until
 from priorband.workers.trial_runner import WorkerOptions
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
@@ -28,180 +28,193 @@ GRACE = 10.0
 
 @final
 @dataclass(frozen=True)
-class Stepping:
-    """A training that saves each of its steps, and notes where it began."""
+class SteppedTraining:
+    """A training that saves each of its steps, and logs where it began."""
 
-    diary: Diary
+    log: WorkerLog
     seconds: float
-    """Of a step."""
+    """How long a step takes."""
 
     def __call__(self, attempt: pb.Attempt) -> float:
         saved = attempt.resume_from and (attempt.resume_from / "step").read_text()
-        begun = {"start": attempt.start, "saved": saved}
-        self.diary.note("start", attempt.id, attempt.attempt, of=os.getppid(), **begun)
+        resumed = {"start": attempt.start, "saved": saved}
+        worker = os.getppid()
+        self.log.write("start", attempt.id, attempt.attempt, worker_pid=worker, **resumed)
         for step in attempt.steps():
             (attempt.checkpoint_dir / "step").write_text(str(int(step)))
             time.sleep(self.seconds)
-            self.diary.note("step", attempt.id, attempt.attempt, step=step)
+            self.log.write("step", attempt.id, attempt.attempt, step=step)
         result = loss(attempt)
-        self.diary.note("done", attempt.id, attempt.attempt, loss=result)
+        self.log.write("done", attempt.id, attempt.attempt, loss=result)
         return result
 
 
 @final
 @dataclass(frozen=True)
-class Case:
-    """Which signals come when, and what must come of them."""
+class SignalCase:
+    """Which signals are sent to a worker, and when."""
 
-    what: str
-    numbers: Sequence[int]
-    step: float
-    """Seconds of a step of the training."""
+    description: str
+    signals: Sequence[int]
+    step_seconds: float
+    """How long a step of the training takes."""
     steps: int
-    """How many of them are done before the signals come."""
+    """How many steps are done before the signals are sent."""
     busy: bool = False
-    """Whether the storage is held by somebody, so that the result cannot be told yet."""
-    seconds: float = GRACE
-    """Within which the worker has left."""
+    """Whether another process holds the write lock, so that the worker must wait to tell."""
+    exit_seconds: float = GRACE
+    """How long the worker may take to exit."""
 
 
 CASES = (
-    Case("Ctrl-C during training", (INT,), 0.3, 2),
-    Case("Ctrl-C twice during a long step", (INT, INT), 20.0, 0, seconds=4.0),
-    Case("SIGTERM during training", (TERM,), 0.3, 2),
-    Case("SIGTERM while it tells", (TERM,), 0.1, 9, busy=True),
-    Case("Ctrl-C twice while it tells", (INT, INT), 0.1, 9, busy=True),
+    SignalCase("Ctrl-C during training", (INT,), 0.3, 2),
+    SignalCase("Ctrl-C twice during a long step", (INT, INT), 20.0, 0, exit_seconds=4.0),
+    SignalCase("SIGTERM during training", (TERM,), 0.3, 2),
+    SignalCase("SIGTERM while it tells", (TERM,), 0.1, 9, busy=True),
+    SignalCase("Ctrl-C twice while it tells", (INT, INT), 0.1, 9, busy=True),
 )
 
 
-def run(setting: Setting, *, cases: int, tune: int) -> Iterator[Finding]:
-    """One worker with a child at a time; then `tune` with two workers."""
-    ready(setting)
-    acts = {case.what: partial(_tried, setting, case) for case in CASES[:cases]}
+def run(setting: Setting, *, cases: int, tune: int) -> Iterator[Result]:
+    """Send signals to a worker that trains in a child process; then to `tune` with two workers."""
+    start_shared_server(setting)
+    functions = {case.description: partial(_worker, setting, case) for case in CASES[:cases]}
     for number in (INT, TERM)[:tune]:
-        what = f"{signal.Signals(number).name} to tune with two workers"
-        acts[what] = partial(_tuned, setting, number)
-    for what, figures in zip(acts, together([*acts.values()]), strict=True):
-        yield from found("signals", setting.storage, what, figures.values())
+        action = f"{signal.Signals(number).name} to tune with two workers"
+        functions[action] = partial(_tuning_program, setting, number)
+    for action, checks in zip(functions, run_in_parallel([*functions.values()]), strict=True):
+        yield from results_of("signals", setting.storage, action, checks.values())
 
 
-def _tried(setting: Setting, case: Case) -> dict[str, Figure]:
-    with scene(setting) as here:
-        return _signalled(here, case)
+def _worker(setting: Setting, case: SignalCase) -> dict[str, Check]:
+    with new_setup(setting) as setup:
+        return _check_worker(setup, case)
 
 
-def _tuned(setting: Setting, number: int) -> dict[str, Figure]:
-    with scene(setting) as here:
-        return _stopped(here, number)
+def _tuning_program(setting: Setting, number: int) -> dict[str, Check]:
+    with new_setup(setting) as setup:
+        return _check_tuning_program(setup, number)
 
 
-def _signalled(here: Scene, case: Case) -> dict[str, Figure]:
-    mark = new_mark()
-    with here.study() as study:
+def _check_worker(setup: StudySetup, case: SignalCase) -> dict[str, Check]:
+    """Send the signals of a case to a worker, then let another worker continue."""
+    mark = mark_new_processes()
+    with setup.study() as study:
         study.limit(pb.Budget(trials=1))
-    training, options = Stepping(here.diary, case.step), WorkerOptions(grace=GRACE)
-    post = Post(here.opening(), training, here.diary, options, plant=here.setting.plant)
-    with crew(post, 1) as made:
-        took = _sent(here, case, made)
-    figures = _ended(here, case, took, left(mark))
-    with crew(post, 1) as after:
-        if not _finished(here):
-            until(lambda: bool(_seen(here, "start", 2)) or not after.look(), "the next attempt")
-        figures |= _resumed(here, case)
-    return figures
+    training, options = SteppedTraining(setup.log, case.step_seconds), WorkerOptions(grace=GRACE)
+    task = WorkerTask(
+        setup.open_arguments(), training, setup.log, options, plant=setup.setting.plant
+    )
+    with running_pool(task, 1) as pool:
+        seconds = _send_signals(setup, case, pool)
+    checks = _exit_checks(setup, case, seconds, kill_leftovers(mark))
+    with running_pool(task, 1) as next_pool:
+        if not _finished(setup):
+            wait_until(
+                lambda: bool(_logged(setup, "start", 2)) or not next_pool.count_alive(),
+                "the next attempt",
+            )
+        checks |= _resume_check(setup, case)
+    return checks
 
 
-def _sent(here: Scene, case: Case, made: Crew) -> float:
-    """How long a worker stays after it was sent the signals of a case."""
-    until(lambda: _ready(here, case), "the moment for the signals")
-    over = threading.Event()
-    holder = threading.Thread(target=_hold, args=(here, over))
+def _send_signals(setup: StudySetup, case: SignalCase, pool: WorkerPool) -> float:
+    """Send the signals of a case; how many seconds the worker takes to exit."""
+    wait_until(lambda: _has_reached(setup, case), "the moment for the signals")
+    released = threading.Event()
+    lock_holder = threading.Thread(target=_hold_lock, args=(setup, released))
     if case.busy:
-        holder.start()
-        until(lambda: bool(_seen(here, "done")), "the end of the training")
+        lock_holder.start()
+        wait_until(lambda: bool(_logged(setup, "done")), "the end of the training")
     sent = time.monotonic()
-    for number in case.numbers:
+    for number in case.signals:
         time.sleep(0.4)
-        made.signal(number)
+        pool.signal(number)
     if case.busy:
         time.sleep(0.6)
-        over.set()
-        holder.join()
-    made.wait(60)
+        released.set()
+        lock_holder.join()
+    pool.wait()
     return time.monotonic() - sent
 
 
-def _ready(here: Scene, case: Case) -> bool:
+def _has_reached(setup: StudySetup, case: SignalCase) -> bool:
     if case.busy:
-        return bool(_seen(here, "start"))
-    return bool(_seen(here, "start")) and len(_seen(here, "step")) >= case.steps
+        return bool(_logged(setup, "start"))
+    return bool(_logged(setup, "start")) and len(_logged(setup, "step")) >= case.steps
 
 
-def _hold(here: Scene, over: threading.Event) -> None:
-    """Keep everybody else from writing for a while."""
-    with here.study() as study, study.journal.transaction(0):
-        over.wait(20)
+def _hold_lock(setup: StudySetup, released: threading.Event) -> None:
+    """Hold the write lock until the event is set."""
+    with setup.study() as study, study.journal.transaction(0):
+        released.wait(20)
 
 
-def _seen(here: Scene, what: str, attempt: int = 1) -> list[Entry]:
-    return [e for e in here.diary.all() if e.what == what and e.attempt in (attempt, -1)]
+def _logged(setup: StudySetup, event: str, attempt: int = 1) -> list[LogEntry]:
+    entries = setup.log.all_entries()
+    return [e for e in entries if e.event == event and e.attempt in (attempt, -1)]
 
 
-def _finished(here: Scene) -> bool:
-    with here.study() as study:
+def _finished(setup: StudySetup) -> bool:
+    with setup.study() as study:
         return bool(study.state.history.observations)
 
 
-def _ended(here: Scene, case: Case, took: float, alone: list[str]) -> dict[str, Figure]:
-    name = signal.Signals(case.numbers[0]).name
-    with here.study() as study:
-        audit = Audit(here.diary, study)
-    ends = [f"{e.more['how']} by {e.more['reason']}" for e in audit.seen("ended")]
-    rows = [r.body.get("kind") or r.kind for r in audit.of("told", "failed", "returned")]
+def _exit_checks(
+    setup: StudySetup, case: SignalCase, seconds: float, leftovers: list[str]
+) -> dict[str, Check]:
+    name = signal.Signals(case.signals[0]).name
+    with setup.study() as study:
+        audit = Audit(setup.log, study)
+    endings = [f"{e.details['how']} by {e.details['reason']}" for e in audit.entries_of("ended")]
+    kinds = [r.body.get("kind") or r.kind for r in audit.records_of("told", "failed", "returned")]
     wanted = "told" if case.busy else "preempted"
-    broke = [e.more["trace"].strip().splitlines()[-1] for e in audit.seen("broke")]
+    errors = [e.details["trace"].strip().splitlines()[-1] for e in audit.entries_of("broke")]
     return {
-        "ending": Figure(f"{ends}", f"stopped by {name}", ends == [f"stopped by {name}"]),
-        "record": Figure(f"the trial was {rows}", wanted, rows == [wanted]),
-        "broke": none_of(broke, "exceptions"),
-        "lost": audit.lost(),
-        "took": at_most(took, case.seconds, "left after"),
-        "alone": none_of(alone, "processes left"),
+        "ending": Check(f"{endings}", f"stopped by {name}", endings == [f"stopped by {name}"]),
+        "record": Check(f"the trial was {kinds}", wanted, kinds == [wanted]),
+        "errors": expect_none(errors, "exceptions"),
+        "lost": audit.lost_results(),
+        "seconds": expect_below(seconds, case.exit_seconds, "exited after"),
+        "leftovers": expect_none(leftovers, "processes left"),
     }
 
 
-def _resumed(here: Scene, case: Case) -> dict[str, Figure]:
-    """Where the next attempt began, against the steps that the first had done."""
+def _resume_check(setup: StudySetup, case: SignalCase) -> dict[str, Check]:
+    """Whether the next attempt began after the steps that the first had done."""
     if case.busy:
         return {}
-    done, begun = len(_seen(here, "step")), _seen(here, "start", 2)
-    if not begun:
-        return {"resumed": Figure("nobody went on", f"from step {done}", False)}
-    start, saved = int(begun[0].more["start"]), begun[0].more["saved"]
-    fine = start == done and saved == (str(start) if start else None)
-    return {"resumed": Figure(f"went on from step {start}", f"{done}", fine)}
+    steps_done, starts = len(_logged(setup, "step")), _logged(setup, "start", 2)
+    if not starts:
+        return {"resumed": Check("not resumed", f"from step {steps_done}", False)}
+    start, saved = int(starts[0].details["start"]), starts[0].details["saved"]
+    passed = start == steps_done and saved == (str(start) if start else None)
+    return {"resumed": Check(f"resumed from step {start}", f"{steps_done}", passed)}
 
 
-def _stopped(here: Scene, number: int) -> dict[str, Figure]:
-    mark = new_mark()
-    command = [sys.executable, "-m", "faults.tuned", here.where, str(here.folder)]
+def _check_tuning_program(setup: StudySetup, number: int) -> dict[str, Check]:
+    """Send a signal to a program that tunes with two workers."""
+    mark = mark_new_processes()
+    command = [sys.executable, "-m", "faults.tuning_program", setup.where, str(setup.folder)]
     pipe, both = subprocess.PIPE, subprocess.STDOUT
     with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=both, text=True) as tuning:
-        until(lambda: len(_seen(here, "step")) >= 2, "the first steps")
+        wait_until(lambda: len(_logged(setup, "step")) >= 2, "the first steps")
         began = time.monotonic()
         tuning.send_signal(number)
-        said = tuning.communicate(timeout=60)[0]
-        took = time.monotonic() - began
-    alone = left(mark)
-    with here.study() as study:
-        records = Audit(here.diary, study).of("failed", "returned")
+        output = tuning.communicate(timeout=TIMEOUT)[0]
+        seconds = time.monotonic() - began
+    leftovers = kill_leftovers(mark)
+    with setup.study() as study:
+        records = Audit(setup.log, study).records_of("failed", "returned")
     kinds = {record.body["kind"] for record in records}
-    told = "Run the same again to resume" in said
+    explains = "Run the same again to resume" in output
     code = -number if number == INT else 128 + number
     return {
-        "code": Figure(f"exit code {tuning.returncode}", f"{code}", tuning.returncode == code),
-        "said": Figure("how to resume is said" if told else said[-99:], "is said", told),
-        "kinds": Figure(f"trials were {sorted(kinds)}", "preempted", kinds == {"preempted"}),
-        "took": at_most(took, GRACE, "left after"),
-        "alone": none_of(alone, "processes left"),
+        "code": Check(f"exit code {tuning.returncode}", f"{code}", tuning.returncode == code),
+        "output": Check(
+            "says how to resume" if explains else output[-99:], "says how to resume", explains
+        ),
+        "kinds": Check(f"trials were {sorted(kinds)}", "preempted", kinds == {"preempted"}),
+        "seconds": expect_below(seconds, GRACE, "exited after"),
+        "leftovers": expect_none(leftovers, "processes left"),
     }

@@ -1,4 +1,4 @@
-"""Objectives that keep a diary: short trainings, some with checkpoints that must be whole."""
+"""Objectives that write a log: short trainings, some with checkpoints that must be complete."""
 
 import os
 import random
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import priorband as pb
-from faults.diary import Diary
-from faults.plants import sow
+from faults.planted_bugs import plant_bug
+from faults.worker_log import WorkerLog
 
 
 def loss(trial: pb.Attempt | pb.Trial) -> float:
-    """A loss that depends on nothing but the trial."""
+    """A loss that depends only on the trial."""
     x, y = float(trial.config["x"]), float(trial.config["y"])
     return (x - 0.3) ** 2 + abs(y - 0.01) + 1 / trial.fidelity
 
@@ -20,49 +20,51 @@ def loss(trial: pb.Attempt | pb.Trial) -> float:
 @final
 @dataclass(frozen=True)
 class Training:
-    """Takes 0 s or up to `seconds`; some trials save checkpoints as they go, or draw curves."""
+    """A training that takes between 0 and `seconds` seconds."""
 
-    diary: Diary
+    log: WorkerLog
     seconds: float = 0.1
     fresh: bool = False
     """Whether it runs in a process of its own, whose parent is the worker."""
     checkpoints: bool = True
+    """Whether each fourth trial saves checkpoints."""
     curves: bool = False
+    """Whether it reports a learning curve."""
     plant: str = ""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Made anew in another process, with the same bug in it."""
-        given = (self.diary, self.seconds, self.fresh, self.checkpoints, self.curves, self.plant)
-        return _planted, given
+        """Pickle it so that another process plants the same bug when it loads it."""
+        arguments = (self.log, self.seconds, self.fresh, self.checkpoints, self.curves, self.plant)
+        return _with_bug, arguments
 
     def __call__(self, attempt: pb.Attempt) -> float:
         worker = os.getppid() if self.fresh else os.getpid()
-        self.diary.note("start", attempt.id, attempt.attempt, of=worker)
-        dice = random.Random(f"{attempt.id}.{attempt.attempt}")
-        long = dice.random() * self.seconds if dice.random() < 0.5 else 0.0
+        self.log.write("start", attempt.id, attempt.attempt, worker_pid=worker)
+        rng = random.Random(f"{attempt.id}.{attempt.attempt}")
+        seconds = rng.random() * self.seconds if rng.random() < 0.5 else 0.0
         if self.curves:
             attempt.report(1, loss=1.0)
         if self.checkpoints and attempt.id % 4 == 0:
-            self._in_steps(attempt, long)
+            self._train_in_steps(attempt, seconds)
         else:
-            time.sleep(long)
+            time.sleep(seconds)
         result = loss(attempt)
-        self.diary.note("done", attempt.id, attempt.attempt, loss=result)
+        self.log.write("done", attempt.id, attempt.attempt, loss=result)
         return result
 
-    def _in_steps(self, attempt: pb.Attempt, long: float) -> None:
-        """Save two files a step; what is resumed from must have both, of the step it says."""
+    def _train_in_steps(self, attempt: pb.Attempt, seconds: float) -> None:
+        """Save two files in each step; log "torn" if a checkpoint does not have both."""
         if attempt.resume_from:
-            found = [(attempt.resume_from / name).read_text() for name in "ab"]
-            if found != [str(int(attempt.start))] * 2:
-                self.diary.note("torn", attempt.id, attempt.attempt, found=found)
+            contents = [(attempt.resume_from / name).read_text() for name in "ab"]
+            if contents != [str(int(attempt.start))] * 2:
+                self.log.write("torn", attempt.id, attempt.attempt, contents=contents)
         for step in attempt.steps():
             for name in "ab":
                 (attempt.checkpoint_dir / name).write_text(str(int(step)))
-                time.sleep(long / attempt.fidelity / 2)
+                time.sleep(seconds / attempt.fidelity / 2)
 
 
-def _planted(*given: Any) -> Training:
-    training = Training(*given)
-    sow(training.plant)
+def _with_bug(*arguments: Any) -> Training:
+    training = Training(*arguments)
+    plant_bug(training.plant)
     return training

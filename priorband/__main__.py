@@ -1,4 +1,4 @@
-"""`python -m priorband` is the same as `priorband`."""
+"""`python -m priorband` does the same as `priorband`."""
 
 import sys
 

@@ -32,14 +32,14 @@ LONGEST_METRIC = 100_000
 LONGEST_METRICS = 1_000_000
 
 
-def given_space(space: Space) -> Space:
+def checked_space(space: Space) -> Space:
     """Return `space`, or raise `SpaceError` if it is not a `Space`."""
     if not isinstance(space, Space):
         raise SpaceError(f"`space` must be a Space, got {space!r}. Write Space({{...}}).")
     return space
 
 
-def warn_of_one_rung(fidelity: Fidelity | None, eta: int, stacklevel: int) -> None:
+def warn_about_single_rung(fidelity: Fidelity | None, eta: int, stacklevel: int) -> None:
     """Warn that a method for several rungs gets one, unless `Fidelity` has warned already."""
     if fidelity is None:
         warnings.warn(
@@ -52,14 +52,14 @@ def warn_of_one_rung(fidelity: Fidelity | None, eta: int, stacklevel: int) -> No
         warn_single_rung(fidelity, eta, stacklevel=stacklevel + 1)
 
 
-def given_seed(seed: int) -> int:
+def checked_seed(seed: int) -> int:
     """Return `seed` as an `int`, or raise `ArgumentError`."""
     if not whole(seed):
         raise ArgumentError(f"`seed` must be a whole number, got {seed!r}.")
     return int(seed)
 
 
-def given_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
+def checked_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
     """Return `fidelity` if it fits the space; without one, a fidelity of full trainings only."""
     if fidelity is None:
         with warnings.catch_warnings():
@@ -75,7 +75,7 @@ def given_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
     return fidelity
 
 
-def given_prior(
+def checked_prior(
     prior: Prior | Mapping[str, Any] | None, space: Space, fidelity: Fidelity | None
 ) -> Prior:
     """Return the prior: the parameters' own, one made of beliefs by name, or the given object."""
@@ -100,7 +100,7 @@ def given_prior(
     return stated_prior(space, prior)
 
 
-def given_loss(loss: Any) -> float:
+def checked_loss(loss: Any) -> float:
     """Return a loss as a `float`; accept real numbers of Python, numpy and torch only."""
     if type(loss) is float:
         return loss
@@ -124,7 +124,7 @@ def given_loss(loss: Any) -> float:
         raise LossError(f"A loss must be one real number, got {_shown(loss)}.") from None
 
 
-def given_kind(kind: str) -> FailureKind:
+def checked_failure_kind(kind: str) -> FailureKind:
     """Return a kind of failure, or raise `ArgumentError` if there is no such kind."""
     if kind not in FAILURE_KINDS:
         raise ArgumentError(
@@ -133,15 +133,15 @@ def given_kind(kind: str) -> FailureKind:
     return kind
 
 
-def given_cost(cost: Any) -> float:
+def checked_cost(cost: Any) -> float:
     """Return a cost as a `float`, or raise `LossError` if it is not finite."""
-    number = given_loss(cost)
+    number = checked_loss(cost)
     if not math.isfinite(number):
         raise LossError(f"A cost must be a finite number, got {number!r}.")
     return number
 
 
-def given_seconds(name: str, seconds: Any) -> float:
+def checked_seconds(name: str, seconds: Any) -> float:
     """Return a number of seconds above 0, or raise `ArgumentError` naming the argument."""
     number = real(seconds)
     if number is None or number <= 0:
@@ -149,7 +149,7 @@ def given_seconds(name: str, seconds: Any) -> float:
     return number
 
 
-def known_trial(history: History, trial: Trial | int) -> Trial:
+def asked_trial(history: History, trial: Trial | int) -> Trial:
     """Return the trial of this history that `trial`, a trial or an id, stands for."""
     number = trial.id if isinstance(trial, Trial) else trial
     if not whole(number):
@@ -169,7 +169,7 @@ def known_trial(history: History, trial: Trial | int) -> Trial:
 
 def running_trial(history: History, trial: Trial | int) -> Trial:
     """Return the trial, or raise `TrialError` if it has ended."""
-    asked = known_trial(history, trial)
+    asked = asked_trial(history, trial)
     outcome = history.outcome(asked.id)
     if outcome is not None:
         reason = f" ({outcome.reason})" if outcome.reason else ""
@@ -178,7 +178,7 @@ def running_trial(history: History, trial: Trial | int) -> Trial:
     return asked
 
 
-def any_fidelity(given: float, fidelity: Fidelity, ladder: Ladder) -> float:
+def result_fidelity(given: float, fidelity: Fidelity, ladder: Ladder) -> float:
     """Return a fidelity at which a result may be; a rung's exact value where it is close to one."""
     number, high = real(given), fidelity.high
     if number is None or not 0 < number <= high:
@@ -189,21 +189,21 @@ def any_fidelity(given: float, fidelity: Fidelity, ladder: Ladder) -> float:
 
 def trial_fidelity(given: float | None, fidelity: Fidelity, ladder: Ladder) -> float | None:
     """Return a fidelity at which a trial can be run, or None to leave it to the scheduler."""
-    at = None if given is None else any_fidelity(given, fidelity, ladder)
+    at = None if given is None else result_fidelity(given, fidelity, ladder)
     if fidelity.integer and at is not None and not whole(at):
         raise SpaceError(f"`{fidelity.name}` must be a whole number, got {given!r}.")
     return at
 
 
-def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
+def json_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Return metrics as JSON can hold them, up to a total length.
 
-    >>> plain_metrics({"acc": np.float32(0.5)})
+    >>> json_metrics({"acc": np.float32(0.5)})
     {'acc': 0.5}
     """
     kept, room = dict[str, Any](), LONGEST_METRICS
     for name, value in metrics.items():
-        plain_one = plain_metric(value)
+        plain_one = json_metric(value)
         room -= len(json.dumps({name: plain_one}))
         if room < 0:
             kept["..."] = f"{len(metrics) - len(kept)} more metrics were too long to keep"
@@ -212,10 +212,10 @@ def plain_metrics(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def plain_metric(value: Any) -> Any:
+def json_metric(value: Any) -> Any:
     """Return a metric as JSON can hold it; as text where it cannot, or where it is too long."""
     try:
-        number = given_loss(value)
+        number = checked_loss(value)
         return number if math.isfinite(number) else str(number)
     except (LossError, TypeError, ValueError, RuntimeError):
         pass

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from priorband.arguments import (
-    given_fidelity,
-    given_prior,
-    given_seed,
-    given_space,
-    warn_of_one_rung,
+    checked_fidelity,
+    checked_prior,
+    checked_seed,
+    checked_space,
+    warn_about_single_rung,
 )
 from priorband.fidelity import Fidelity
 from priorband.named_methods import optimizer as named_optimizer
@@ -48,12 +48,12 @@ def make_problem(
     Warn where a method that needs several rungs gets one; the warning names the line that called
     our caller.
     """
-    space, optimizer = given_space(space), optimizer_of(method)
-    checked_fidelity, checked_seed = given_fidelity(fidelity, space), given_seed(seed)
-    believed = given_prior(prior, space, fidelity)
+    space, optimizer = checked_space(space), optimizer_of(method)
+    its_fidelity, its_seed = checked_fidelity(fidelity, space), checked_seed(seed)
+    its_prior = checked_prior(prior, space, fidelity)
     if not isinstance(optimizer.scheduler, FullFidelity):
-        warn_of_one_rung(fidelity, optimizer.eta, stacklevel=4)
-    return Problem(space, believed, checked_fidelity, optimizer, checked_seed)
+        warn_about_single_rung(fidelity, optimizer.eta, stacklevel=4)
+    return Problem(space, its_prior, its_fidelity, optimizer, its_seed)
 
 
 def optimizer_of(method: str | Optimizer) -> Optimizer:

@@ -7,12 +7,12 @@ from threading import RLock
 from typing import Any, final
 
 from priorband.arguments import (
-    any_fidelity,
-    given_cost,
-    given_kind,
-    given_loss,
-    known_trial,
-    plain_metrics,
+    asked_trial,
+    checked_cost,
+    checked_failure_kind,
+    checked_loss,
+    json_metrics,
+    result_fidelity,
     running_trial,
     trial_fidelity,
 )
@@ -254,10 +254,10 @@ class Study(BaseStudy):
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
         """Report the loss of a trial. A loss that is not finite is a failure."""
-        number = given_loss(loss)
-        kept = plain_metrics(metrics) if metrics else {}
+        number = checked_loss(loss)
+        kept = json_metrics(metrics) if metrics else {}
         if cost is not None:
-            kept["cost"] = given_cost(cost)
+            kept["cost"] = checked_cost(cost)
         with self._lock:
             running = running_trial(self._state.history, trial)
             if kept:
@@ -271,7 +271,7 @@ class Study(BaseStudy):
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
         """Report that a trial brought no loss: it is never promoted."""
-        why = failure_reason(given_kind(kind), str(reason))
+        why = failure_reason(checked_failure_kind(kind), str(reason))
         with self._lock:
             self._append(Failed(running_trial(self._state.history, trial).id, why))
         return True
@@ -286,9 +286,9 @@ class Study(BaseStudy):
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
         """Add a finished result from elsewhere, at any fidelity; a full training by default."""
-        checked, number = self.space.check(config), given_loss(loss)
+        checked, number = self.space.check(config), checked_loss(loss)
         full = self.fidelity.high if fidelity is None else fidelity
-        at = any_fidelity(full, self.fidelity, self._state.ladder)
+        at = result_fidelity(full, self.fidelity, self._state.ladder)
         with self._lock:
             new = len(self._state.history)
             trial = Trial(new, checked, at, None, None, IMPORTED, new)
@@ -316,7 +316,7 @@ class Study(BaseStudy):
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
-        return dict(self._metrics.get(known_trial(self._state.history, trial).id, {}))
+        return dict(self._metrics.get(asked_trial(self._state.history, trial).id, {}))
 
     def _append(self, event: Event) -> None:
         self._state = self._state.after(event)

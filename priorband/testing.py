@@ -34,7 +34,7 @@ from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import generator
-from priorband.study import Study
+from priorband.study import BaseStudy, Study
 from priorband.trial import Trial
 
 _LADDERS: tuple[tuple[float, float, int], ...] = ((1, 27, 3), (1, 19, 4), (0.1, 1.0, 2), (1, 1, 3))
@@ -80,7 +80,7 @@ class Flaky:
 
 
 def play(
-    study: Study, asks: int, seed: int = 0, failing: float = 0.2, workers: int = 8
+    study: BaseStudy, asks: int, seed: int = 0, failing: float = 0.2, workers: int = 8
 ) -> Iterator[Trial]:
     """Ask so many trials; end open ones between, in random order, with random losses or failures.
 

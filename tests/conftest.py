@@ -1,9 +1,14 @@
-"""What several tests share."""
+"""Fixtures that several folders of tests share."""
 
+import faulthandler
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from servers import Server, lacking
+from stored_studies import Shapes, write_shapes
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +40,31 @@ def _server() -> Iterator[Server]:
         yield server
     finally:
         server.close()
+
+
+def _memory() -> Iterator[Path]:
+    """A folder in memory where there is one: what is thrown away need not reach a disk."""
+    shared = Path("/dev/shm")
+    place = Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None, prefix="priorband-"))
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def patience() -> Iterator[Callable[[], None]]:
+    """A function to call before what may hang: minutes later the process says where, and ends."""
+    yield lambda: faulthandler.dump_traceback_later(300, exit=True)
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder for one test."""
+    yield from _memory()
+
+
+@pytest.fixture(scope="session")
+def shapes() -> Iterator[Shapes]:
+    """One study as its files can lie there: closed, open, in the middle of a checkpoint."""
+    for folder in _memory():
+        yield write_shapes(folder)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds that a server may take to start or to stop."""
 
 
@@ -26,7 +26,7 @@ class Server:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir="/tmp"))
         self.data = self.folder / "data"
-        self.port = _free_port()
+        self.port = free_port()
         self.password = os.urandom(8).hex()
         self._user = _unprivileged_user()
         self._postmaster: subprocess.Popen[bytes] | None = None
@@ -94,7 +94,7 @@ class Server:
         if self.pid and self._postmaster:
             self._postmaster.send_signal(signal.SIGQUIT)  # quicker: nothing is written any more
             try:
-                self._postmaster.wait(PATIENCE / 10)
+                self._postmaster.wait(PATIENCE / 4)
             except subprocess.TimeoutExpired:
                 self.kill()
         _free_memory(self.data)
@@ -174,7 +174,7 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
     return names.get("postgres") or names["nobody"]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port outside the range from which the kernel serves clients.
 
     From inside it, a client that tries to reach a dead server could be given the server's port.

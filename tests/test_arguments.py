@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband import LossError, PriorbandError, SpaceError, TrialError
+from priorband import (
+    Fidelity,
+    Float,
+    LossError,
+    PriorbandError,
+    Space,
+    SpaceError,
+    Study,
+    TrialError,
+)
 
 lib: Any = pb  # a person in a hurry has no type checker
 Make = Callable[[], object]
@@ -299,3 +308,12 @@ def test_nothing_that_a_person_passes_brings_another_error_than_ours(
             make()
         except (PriorbandError, pb.SingleRungWarning):
             continue
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+def test_a_decimal_that_signals_is_no_loss() -> None:
+    study = Study(UNIT, Fidelity("epochs", 1, 9))
+    with pytest.raises(LossError, match="must be one real number"):
+        study.tell(study.ask(), Decimal("sNaN"))

@@ -5,7 +5,16 @@ import math
 import pytest
 from numpy.random import default_rng
 
-from priorband import Fidelity, Float, Integer, Shares, Space, Study, methods
+from priorband import (
+    Fidelity,
+    Float,
+    Integer,
+    Shares,
+    Space,
+    Study,
+    TrialError,
+    methods,
+)
 from priorband.testing import noise
 
 SPACE = Space({"x": Float(0.0, 1.0, prior=0.4), "n": Integer(1, 100)})
@@ -124,3 +133,20 @@ def test_an_imported_failure_leads_nowhere(loss: float) -> None:
     assert tuned.best is None and tuned.state.incumbent is None
     work(tuned, 20)
     assert tuned.replay().exact
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+def test_an_import_next_to_a_rung_is_on_it() -> None:
+    study = Study(UNIT, Fidelity("share", 0.1, 1.0), "hyperband")
+    for loss in (0.1, 0.2, 0.3):
+        study.add({"x": loss}, loss, fidelity=0.3333333333)
+    assert study.state.scored_rung() == 1
+
+
+def test_an_imported_trial_has_no_decision_to_replay() -> None:
+    study = Study(UNIT, Fidelity("epochs", 1, 9))
+    study.add({"x": 0.5}, 0.1)
+    with pytest.raises(TrialError, match="Trial 0 was not decided here"):
+        study.replay()[0]

@@ -299,3 +299,8 @@ def test_bounds_in_the_wrong_order_are_refused() -> None:
 def test_an_eta_below_two_or_not_whole_is_refused(eta: int) -> None:
     with pytest.raises(MethodError, match="`eta` must be a whole number of at least 2"):
         Ladder(Fidelity("epochs", 3, 81), eta)
+
+
+def test_a_ladder_up_to_the_largest_float_ends() -> None:
+    assert Ladder(Fidelity("e", 1.0, 1.7976931348623157e308)).top == 646
+    assert Ladder(Fidelity("e", 1, 10**308)).top == 645

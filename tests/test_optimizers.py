@@ -31,6 +31,7 @@ from priorband import (
     Hyperband,
     Hypersphere,
     Integer,
+    MethodError,
     Mix,
     Never,
     Optimizer,
@@ -304,3 +305,20 @@ def test_combinations_of_combinations_work_everywhere(
         assert study.space.check(trial.config) == trial.config
     assert study.replay().exact
     assert deepcopy(method) == method and " at 0x" not in repr(method)
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+class Pretender:
+    """A sampler that calls its draws queued."""
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        return Draw(FromUniform().sample(state, rung, rng).config, "queued")
+
+
+def test_what_people_give_is_not_a_samplers_to_claim() -> None:
+    study = Study(UNIT, Fidelity("epochs", 1, 9), Optimizer(Hyperband(), Pretender()))
+    with pytest.raises(MethodError, match="'queued' is kept for what people give"):
+        study.ask()
+    assert len(study.state.history) == 0

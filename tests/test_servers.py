@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from servers import Server, fresh_url
+from waiting import wait_until
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -90,9 +90,6 @@ def test_a_server_ends_and_its_folder_goes_when_the_tests_are_killed(postgres: S
     done = subprocess.run(command, env=tests, stdout=subprocess.PIPE, text=True)
     assert done.returncode == -signal.SIGKILL
     url, folder = done.stdout.split()
-    deadline = time.monotonic() + 30
-    while Path(folder).exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(folder).exists()
+    wait_until(lambda: not Path(folder).exists(), "the server's folder to go")
     with pytest.raises(psycopg.OperationalError, match="refused"):
         psycopg.connect(url)

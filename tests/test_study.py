@@ -24,11 +24,13 @@ from priorband import (
     Optimizer,
     PriorMode,
     Shares,
+    SingleRungWarning,
     Slot,
     Space,
     SpaceError,
     Study,
     methods,
+    optimizer,
     simulate,
 )
 from priorband.testing import Flaky, example_space, noise, play
@@ -285,3 +287,25 @@ def test_a_config_can_be_copied_pickled_and_dumped() -> None:
     assert json.loads(json.dumps(config)) == config == dict(config)
     assert dict(config, lr=0.1)["lr"] == 0.1 and (config | {"lr": 0.1})["lr"] == 0.1
     assert pickle.loads(pickle.dumps(trial)) == trial == copy.deepcopy(trial)
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+def test_a_study_warns_of_a_single_rung_at_its_own_eta_and_not_otherwise() -> None:
+    space = Space({"x": Float(0, 1)})
+    narrow = Fidelity("epochs", 1, 3)
+    Study(space, narrow, "hyperband")
+    Study(space, narrow, optimizer("hyperband", eta=2))
+    Study(space, narrow, optimizer("random", eta=4))
+    with pytest.warns(SingleRungWarning, match="from 1 to 3 has a single rung with eta=4"):
+        Study(space, narrow, optimizer("hyperband", eta=4))
+    with pytest.warns(SingleRungWarning, match="No fidelity was given"):
+        Study(space, method="hyperband")
+    Study(space, method="random")
+
+
+def test_equal_trials_have_equal_hashes() -> None:
+    trials = [Study(UNIT, Fidelity("epochs", 1, 9), seed=3).ask() for _ in range(2)]
+    assert trials[0] == trials[1] and len(set(trials)) == 1
+    assert hash(Config(a=1, b=2)) == hash(Config(b=2, a=1))

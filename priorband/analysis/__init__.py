@@ -1,1 +1,1 @@
-"""Reading results."""
+"""Statistics of finished runs: incumbent curves, ranks, regret, correlations and summaries."""

@@ -1,6 +1,6 @@
-"""How well the fidelities of a benchmark agree with full training on which configuration is better.
+"""Rank correlation between the losses at low fidelities and those after a full training.
 
-The paper calls a correlation high when a tenth of the fidelities already agrees to 0.8.
+The paper calls a benchmark's correlation high if it is at least 0.8 at a tenth of the fidelities.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from priorband.errors import MethodError, SpaceError
 from priorband.fidelity import Fidelity
 
 HIGH = 0.8
-"""The least mean correlation at a tenth of the fidelities that the paper calls high."""
-_LEAST_REPEATS = 3
+"""The lowest mean correlation at a tenth of the fidelities that the paper calls high."""
+_MIN_REPEATS = 3
 
 
 class Correlations(NamedTuple):
-    """Mean and standard deviation over repeats of each fidelity's correlation with the last."""
+    """Mean and standard deviation, over repeats, of each fidelity's correlation with the last."""
 
     fidelities: Array
     means: Array
@@ -29,12 +29,12 @@ class Correlations(NamedTuple):
 
 
 def spearman(first: Array, second: Array) -> float:
-    """The correlation of two lists' ranks; nan where all of one list are alike.
+    """Spearman's rank correlation of two lists; nan if all values of a list are equal.
 
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2]))
     0.5
     """
-    return float(_with_last(np.stack([first, second]))[0])
+    return float(_correlations_with_last(np.stack([first, second]))[0])
 
 
 def correlation_curve(
@@ -43,79 +43,83 @@ def correlation_curve(
     configs: int = 25,
     seed: int = 1,
     tolerance: float = 1e-3,
-    most: int = 1000,
+    max_repeats: int = 1000,
 ) -> Correlations:
     """Spearman's correlation of each fidelity with full training, over random configurations.
 
-    A repeat draws so many configurations uniformly. Repeats go on, three at least and `most` at the
-    most, until another moves the mean curve by no more than the tolerance (Euclidean). The
-    fidelities are all whole ones of the range, unless a list that ends with full training is given.
-    Of a list of few, the mean may stand still by chance: set `tolerance` to 0 for `most` repeats.
-    A loss that is not finite is worse than all others. Where all configurations are alike, a
-    fidelity says nothing of their order, and its correlation counts as 0.
+    Each repeat draws `configs` configurations uniformly. There are at least three and at most
+    `max_repeats` repeats; they stop when a repeat moves the mean curve by no more than `tolerance`
+    (Euclidean distance). With a few fidelities the mean can stay the same by chance: set
+    `tolerance` to 0 to get all `max_repeats` repeats.
+
+    `fidelities` must end with a full training. The default is all integers of the range. A loss
+    that is not finite is worse than all others. At a fidelity where all losses are equal, the
+    correlation counts as 0.
     """
-    asked = _asked(benchmark.fidelity, fidelities)
-    if configs < 2 or most < 1:
+    levels = _checked_fidelities(benchmark.fidelity, fidelities)
+    if configs < 2 or max_repeats < 1:
         raise MethodError(
-            "A correlation needs `configs` of at least 2 and `most` of at least 1, got "
-            f"{configs!r} and {most!r}."
+            "`configs` must be at least 2 and `max_repeats` at least 1, got "
+            f"{configs!r} and {max_repeats!r}."
         )
     rng, curves = np.random.default_rng(seed), list[Array]()
-    mean = np.zeros(len(asked))
-    while len(curves) < most:
-        drawn = [benchmark.space.decode(row) for row in benchmark.space.uniform(configs, rng)]
-        losses = np.stack([benchmark.evaluate_many(drawn, fidelity) for fidelity in asked])
-        curves.append(np.nan_to_num(_with_last(losses)))
+    mean = np.zeros(len(levels))
+    while len(curves) < max_repeats:
+        sample = [benchmark.space.decode(row) for row in benchmark.space.uniform(configs, rng)]
+        losses = np.stack([benchmark.evaluate_many(sample, fidelity) for fidelity in levels])
+        curves.append(np.nan_to_num(_correlations_with_last(losses)))
         step = (curves[-1] - mean) / len(curves)
         mean = mean + step
-        if len(curves) >= _LEAST_REPEATS and float(np.linalg.norm(step)) <= tolerance:
+        if len(curves) >= _MIN_REPEATS and float(np.linalg.norm(step)) <= tolerance:
             break
-    spread = np.std(curves, axis=0, ddof=1) if len(curves) > 1 else np.full(len(asked), np.nan)
-    return Correlations(np.array(asked, dtype=np.float64), mean, spread, len(curves))
+    spread = np.std(curves, axis=0, ddof=1) if len(curves) > 1 else np.full(len(levels), np.nan)
+    return Correlations(np.array(levels, dtype=np.float64), mean, spread, len(curves))
 
 
-def at_tenth(fidelities: Sequence[float] | Array, low: float | None = None) -> int:
-    """The place in a list of the fidelity that stands for a tenth of them.
+def tenth_index(fidelities: Sequence[float] | Array, low: float | None = None) -> int:
+    """The index of the fidelity that counts as "a tenth of the fidelities".
 
-    Of a whole list of n it is place n // 10, as in the paper's evaluation. A benchmark that knows
-    some fidelities only gives those and the lowest of its whole range: then it is the one nearest
-    to that which would stand there, were all whole fidelities listed. Of fractions it is the one
-    nearest to a tenth of the range.
+    For a list of all n fidelities it is n // 10, as in the paper's evaluation. If the list has only
+    some fidelities of a range, pass the lowest fidelity of the range as `low`: then it is the index
+    of the listed fidelity nearest to the one at n // 10 of all integers in the range, or nearest to
+    a tenth of the range if the fidelities are not integers.
 
-    >>> at_tenth(range(1, 53)), at_tenth((1, 5, 17, 52), low=1)
+    >>> tenth_index(range(1, 53)), tenth_index((1, 5, 17, 52), low=1)
     (5, 1)
     """
     listed = np.asarray(fidelities, dtype=np.float64)
     if low is None:
         return len(listed) // 10
     span = float(listed[-1] - low)
-    counted = bool((listed == np.floor(listed)).all()) and float(low).is_integer()
-    wanted = low + ((int(span) + 1) // 10 if counted else span / 10)
+    integers = bool((listed == np.floor(listed)).all()) and float(low).is_integer()
+    wanted = low + ((int(span) + 1) // 10 if integers else span / 10)
     return int(np.argmin(np.abs(listed - wanted)))
 
 
-def is_high(fidelities: Sequence[float] | Array, curve: Array, low: float | None = None) -> bool:
-    """Whether the paper would count a benchmark to those of high correlation."""
-    return bool(curve[at_tenth(fidelities, low)] >= HIGH)
+def is_high_correlation(
+    fidelities: Sequence[float] | Array, curve: Array, low: float | None = None
+) -> bool:
+    """Whether the paper would say that a benchmark has a high correlation."""
+    return bool(curve[tenth_index(fidelities, low)] >= HIGH)
 
 
-def _asked(whole: Fidelity, fidelities: Sequence[float] | None) -> Sequence[float]:
-    if fidelities is None and whole.integer:
-        return range(int(whole.low), int(whole.high) + 1)
-    given = [] if fidelities is None else [float(each) for each in fidelities]
-    if not given or given[-1] != whole.high or any(np.diff(given) <= 0):
+def _checked_fidelities(fidelity: Fidelity, fidelities: Sequence[float] | None) -> Sequence[float]:
+    if fidelities is None and fidelity.integer:
+        return range(int(fidelity.low), int(fidelity.high) + 1)
+    levels = [] if fidelities is None else [float(level) for level in fidelities]
+    if not levels or levels[-1] != fidelity.high or any(np.diff(levels) <= 0):
         raise SpaceError(
-            f"`fidelities` must ascend to a full training, {whole.high!r}, got {fidelities!r}. "
-            "They can be left out for a range of whole numbers only."
+            f"`fidelities` must be ascending and end with {fidelity.high!r}, a full training, got "
+            f"{fidelities!r}. They are optional only if the fidelity is an integer."
         )
     return list(fidelities or ())
 
 
-def _with_last(losses: Array) -> Array:
-    """The correlation of each row's ranks with the last row's; nan where it is not defined."""
+def _correlations_with_last(losses: Array) -> Array:
+    """The rank correlation of each row with the last row; nan where it is undefined."""
     ranked = ranks(np.where(np.isfinite(losses), losses, np.inf).T)
-    away = ranked - ranked.mean(axis=0)
-    squares = (away**2).sum(axis=0)
+    deviations = ranked - ranked.mean(axis=0)
+    squares = (deviations**2).sum(axis=0)
     scale = np.sqrt(squares * squares[-1])
-    shared = (away * away[:, -1:]).sum(axis=0)
-    return np.where(scale > 0, shared / np.where(scale > 0, scale, 1.0), np.nan)
+    products = (deviations * deviations[:, -1:]).sum(axis=0)
+    return np.where(scale > 0, products / np.where(scale > 0, scale, 1.0), np.nan)

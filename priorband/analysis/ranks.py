@@ -1,16 +1,16 @@
-"""Ranks: who is ahead at which budget, averaged over benchmarks and seeds."""
+"""Mean ranks of algorithms at each budget, over benchmarks and seeds."""
 
 import numpy as np
 
 from priorband.analysis.curves import Array
-from priorband.analysis.groups import Group, averaged, points
+from priorband.analysis.groups import CurveGroup, figure_budgets, mean_scores
 from priorband.analysis.summary import Band
 
 
 def ranks(values: Array) -> Array:
     """Ranks along the first axis, 1 for the lowest. Equal values share their mean rank.
 
-    What is nan has no rank, and the others are ranked as if it were not there.
+    A nan has no rank, and does not change the ranks of the other values.
 
     >>> ranks(np.array([0.3, 0.3, np.nan, 0.5]))
     array([1.5, 1.5, nan, 3. ])
@@ -21,14 +21,14 @@ def ranks(values: Array) -> Array:
 
 
 def rank_curves(
-    group: Group, grid: Array | None = None, start: float = 1.0
+    group: CurveGroup, grid: Array | None = None, start: float = 1.0
 ) -> tuple[Array, dict[str, Band]]:
-    """The mean rank of each algorithm over the budget, with the standard error between seeds.
+    """The mean rank of each algorithm at each budget, with the standard error between seeds.
 
-    For each seed and benchmark the algorithms' values are put on common budgets, each holding its
-    last, and ranked at every one; the ranks are averaged over benchmarks, and then over seeds. The
-    budgets are all those at which any run of the group improved, from `start` on. They can be a
-    hundred thousand: a coarser `grid` is quicker, and exact at each of its points.
+    At each budget, seed and benchmark, the latest values of the algorithms are ranked. The ranks
+    are averaged over benchmarks, and then over seeds. The default budgets are all those from
+    `start` on at which a run of the group improved. There can be 100,000 of them: a coarser `grid`
+    is faster, and exact at its points.
     """
-    budgets = points(group, grid, start)
-    return budgets, averaged(group, budgets, lambda _, values: ranks(values))
+    budgets = figure_budgets(group, grid, start)
+    return budgets, mean_scores(group, budgets, lambda _, values: ranks(values))

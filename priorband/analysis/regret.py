@@ -1,12 +1,12 @@
-"""Normalised regret: values between the best and the worst that anybody showed on a benchmark."""
+"""Normalised regret: 0 for the best and 1 for the worst value that any run had on a benchmark."""
 
 import math
 from collections.abc import Iterable
 
 import numpy as np
 
-from priorband.analysis.curves import Array, Curve, within
-from priorband.analysis.groups import Group, averaged, points
+from priorband.analysis.curves import Array, Curve, within_limit
+from priorband.analysis.groups import CurveGroup, figure_budgets, mean_scores
 from priorband.analysis.summary import Band
 from priorband.errors import DataError
 
@@ -14,8 +14,8 @@ from priorband.errors import DataError
 def normalised(values: Array, low: float, high: float) -> Array:
     """Values on a scale from 0 at `low` to 1 at `high`.
 
-    A failed training, which is infinite, is as bad as the worst. Where the two ends are the same
-    there is nothing to regret: 0. What is nan stays so.
+    A failed training, which is infinite, counts as 1. If `low` and `high` are equal, all other
+    values become 0. Nan stays nan.
     """
     if not high > low:
         return np.where(np.isnan(values), np.nan, np.where(np.isposinf(values), 1.0, 0.0))
@@ -23,27 +23,27 @@ def normalised(values: Array, low: float, high: float) -> Array:
 
 
 def extremes(curves: Iterable[Curve], horizon: float = math.inf) -> tuple[float, float]:
-    """The lowest and the highest finite value of any curve within a horizon."""
-    shown = [curve.values[within(curve.budgets, horizon)] for curve in curves]
-    values = np.concatenate([np.empty(0), *shown])
+    """The lowest and the highest finite value of some curves, up to a horizon."""
+    parts = [curve.values[within_limit(curve.budgets, horizon)] for curve in curves]
+    values = np.concatenate([np.empty(0), *parts])
     finite = values[np.isfinite(values)]
     if not len(finite):
         raise DataError(
-            f"No run has a result within {horizon} full trainings: there is no scale for regret."
+            f"No run has a result within {horizon} full trainings, so regret cannot be scaled."
         )
     return float(finite.min()), float(finite.max())
 
 
 def regret_curves(
-    group: Group, horizon: float, grid: Array | None = None, start: float = 0.0
+    group: CurveGroup, horizon: float, grid: Array | None = None, start: float = 0.0
 ) -> tuple[Array, dict[str, Band]]:
-    """The normalised regret of each algorithm over the budget, with the error between seeds.
+    """The normalised regret of each algorithm at each budget, with the error between seeds.
 
-    A benchmark's scale goes from the lowest to the highest value that any run of the group shows on
-    it up to the horizon, also before `start`. With several benchmarks the regrets are averaged over
-    them for each seed first. Budgets are as for ranks.
+    The scale of a benchmark goes from the lowest to the highest value of any run up to the horizon,
+    including those before `start`. Regrets are averaged over benchmarks, and then over seeds. The
+    budgets are the same as in `rank_curves`.
     """
-    budgets = points(group, grid, start, horizon)
+    budgets = figure_budgets(group, grid, start, horizon)
     benchmarks = {benchmark for runs in group.values() for benchmark in runs}
     scales = {
         benchmark: extremes(
@@ -55,4 +55,4 @@ def regret_curves(
     def score(benchmark: str, values: Array) -> Array:
         return normalised(values, *scales[benchmark])
 
-    return budgets, averaged(group, budgets, score)
+    return budgets, mean_scores(group, budgets, score)

@@ -1,4 +1,4 @@
-"""The catalogue: every benchmark by name, what it needs, and whether that is here."""
+"""The catalogue: every benchmark by name, the files it needs, and whether they are available."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,7 +11,7 @@ from typing import final
 from priorband.benchmarks import jahs, jahs_prototype, pd1, pd1_tasks, taskset
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.fitted import Fitted
-from priorband.benchmarks.folder import DATA
+from priorband.benchmarks.folder import DATA_VARIABLE, data_folder
 from priorband.benchmarks.hartmann import CORRELATIONS, Hartmann
 from priorband.benchmarks.jahs import JAHS, JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.jahs_prototype import JAHSPrototype
@@ -24,7 +24,7 @@ from priorband.values import frozen
 
 Folder = Path | None
 Make = Callable[[Folder], Benchmark]
-_DATA_IS = f"--data or {DATA}"
+_SET_DATA = f"--data or {DATA_VARIABLE}"
 _ONNX = ("onnxruntime", "'priorband[surrogates]'")
 _XGBOOST = ("xgboost", "'priorband[surrogates]'")
 
@@ -32,33 +32,34 @@ _XGBOOST = ("xgboost", "'priorband[surrogates]'")
 @final
 @frozen
 class CatalogueEntry:
-    """A benchmark that can be made, or what is missing to make it."""
+    """A named benchmark: how to create it, and what it needs."""
 
     name: str
     title: str
-    """How tables and figures call it. A stand-in says that it is one."""
+    """Its name in tables and figures. That of a stand-in says that it is one."""
     family: str
     make: Make
     files: tuple[str, ...] = ()
-    """Files of the data folder that it needs."""
+    """The files it needs, relative to the data folder."""
     package: str | None = None
-    """A package that it needs, and what installs it."""
+    """A package it needs."""
     install: str = ""
-    published: str | None = None
-    """What the paper's tables call it, or what it stands in for."""
-    stands_in: bool = False
-    apart: bool = False
-    """Whether its files lie in a folder of their own, which is named for them alone."""
+    """What to pass to `pip install` to get that package."""
+    paper_name: str | None = None
+    """Its name in the paper's tables, or the name of the benchmark it stands in for."""
+    is_stand_in: bool = False
+    own_folder: bool = False
+    """Whether its files are in a folder of their own instead of the data folder."""
     table: Path | None = None
-    """The user's own file that it is made of."""
+    """The CSV file it reads, for a table of the user's own."""
 
     def missing(self, data: Folder) -> str:
-        """What is not here, and where it would be found; empty where nothing is missing."""
+        """What is missing to create the benchmark; empty if nothing is."""
         if self.table is not None and not self.table.is_file():
             return f"the file {self.table}"
-        folder, named = self._root(data)
+        folder, setting = self._folder(data)
         if self.files and folder is None:
-            return f"a folder with {self.files[0]}: name it with {named}"
+            return f"a folder with {self.files[0]}: set it with {setting}"
         for file in self.files:
             if folder is not None and not (folder / file).is_file():
                 return f"the file {folder / file}"
@@ -67,57 +68,92 @@ class CatalogueEntry:
         return ""
 
     def digest(self, data: Folder) -> str:
-        """A hash of the files it is made of: results of other data must not be mixed."""
-        folder, _ = self._root(data)
-        made = blake2b(digest_size=8)
+        """A hash of its files, which keeps results from different data apart."""
+        folder, _ = self._folder(data)
+        digest = blake2b(digest_size=8)
         paths = [(folder or Path()) / file for file in self.files]
         for path in paths if self.table is None else [self.table]:
-            made.update(path.read_bytes())
-        return made.hexdigest()
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
 
-    def _root(self, data: Folder) -> tuple[Folder, str]:
-        """Where its files lie, and how one says so."""
-        return (jahs_folder(), f"--jahs or {JAHS_FOLDER}") if self.apart else (data, _DATA_IS)
-
-
-def benchmark(name: str, data: Folder) -> Benchmark:
-    """A benchmark by name, or an error that says what is missing to make it."""
-    require(name, data)
-    return entry(name).make(data)
+    def _folder(self, data: Folder) -> tuple[Folder, str]:
+        """The folder of its files, and the options that set it."""
+        return (jahs_folder(), f"--jahs or {JAHS_FOLDER}") if self.own_folder else (data, _SET_DATA)
 
 
-def require(name: str, data: Folder) -> None:
-    """Refuse a benchmark that cannot be made here."""
-    missing = entry(name).missing(data)
+def benchmark(name: str, data: str | Path | None = None) -> Benchmark:
+    """Create a benchmark by name.
+
+    Args:
+        name: A name from `benchmark_names`, or a CSV file of your own runs as
+            `table:FILE.csv[:FIDELITY[:LOSS]]` (see `Tabular`) or
+            `fitted:FILE.csv[:FIDELITY[:LOSS]]` (see `Fitted`).
+        data: The folder with the benchmarks' data files. The default is the folder named by the
+            environment variable `PRIORBAND_DATA`.
+
+    Returns:
+        The benchmark.
+
+    Raises:
+        SpaceError: If there is no benchmark with this name.
+        DataError: If a file or a package that it needs is missing; the message says which.
+
+    Example:
+        >>> benchmark("hartmann3-good")
+        Hartmann(dimensions=3, correlation='good', seed=0)
+    """
+    folder = data_folder(data)
+    require_benchmark(name, folder)
+    return catalogue_entry(name).make(folder)
+
+
+def benchmark_names() -> tuple[str, ...]:
+    """The names that `benchmark` takes, whether or not their data is available.
+
+    Returns:
+        The names, without those of your own files.
+
+    Example:
+        >>> benchmark_names()[:2]
+        ('hartmann3-good', 'hartmann3-moderate')
+    """
+    return tuple(catalogue_entries())
+
+
+def require_benchmark(name: str, data: Folder) -> None:
+    """Raise `DataError` if something that a benchmark needs is missing."""
+    missing = catalogue_entry(name).missing(data)
     if missing:
         raise DataError(f"The benchmark {name} needs {missing}.")
 
 
-def catalogue() -> dict[str, CatalogueEntry]:
-    """Every benchmark with a name, in the order they are shown."""
+def catalogue_entries() -> dict[str, CatalogueEntry]:
+    """All named benchmarks by name, in the order in which they are listed."""
     return {entry.name: entry for entry in _entries()}
 
 
-def entry(name: str) -> CatalogueEntry:
-    """A benchmark of the catalogue, or a table of the user's own: `table:runs.csv`."""
-    known = catalogue()
-    if name in known:
-        return known[name]
+def catalogue_entry(name: str) -> CatalogueEntry:
+    """The entry of a named benchmark, or of the user's own CSV file: `table:runs.csv`."""
+    entries = catalogue_entries()
+    if name in entries:
+        return entries[name]
     kind, _, rest = name.partition(":")
     path, *columns = rest.split(":")
     if kind in _TABLES and path and len(columns) <= len(_COLUMNS) and all(columns):
-        made, what = _TABLES[kind]
-        named = (*columns, *_COLUMNS[len(columns) :])
-        own, title = Path(path), f"{Path(path).name} ({what})"
-        return CatalogueEntry(name, title, "own", lambda folder: made(own, *named), table=own)
+        benchmark_class, description = _TABLES[kind]
+        fidelity_and_loss = (*columns, *_COLUMNS[len(columns) :])
+        file, title = Path(path), f"{Path(path).name} ({description})"
+        return CatalogueEntry(
+            name, title, "own", lambda folder: benchmark_class(file, *fidelity_and_loss), table=file
+        )
     raise SpaceError(
         f"Unknown benchmark {name!r}. A table of your own is table:FILE.csv[:FIDELITY[:LOSS]], "
-        f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, known)}"
+        f"or fitted:FILE.csv for a surrogate of it. {suggestion(name, entries)}"
     )
 
 
 _COLUMNS = ("epoch", "loss")
-"""The columns of a table, unless others are named."""
+"""The default columns of the fidelity and the loss."""
 _TABLES: dict[str, tuple[Callable[..., Benchmark], str]] = {
     "table": (Tabular, "nearest row"),
     "fitted": (Fitted, "fitted surrogate"),
@@ -149,8 +185,9 @@ def _hartmann(dimensions: int, correlation: str, folder: Folder) -> Benchmark:
 
 def _lcbench(task: str) -> CatalogueEntry:
     title, make = f"LC-{task}", partial(LCBench, task)
-    named = title if task in PAPER_TASKS else None
-    return CatalogueEntry(f"lcbench-{task}", title, "LCBench", make, (MODEL, CODES), *_ONNX, named)
+    paper_name = title if task in PAPER_TASKS else None
+    files = (MODEL, CODES)
+    return CatalogueEntry(f"lcbench-{task}", title, "LCBench", make, files, *_ONNX, paper_name)
 
 
 def _pd1(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:
@@ -169,15 +206,15 @@ def _pd1_stand_in(name: str, task: pd1_tasks.PD1Task) -> CatalogueEntry:
 
 def _jahs(dataset: str) -> CatalogueEntry:
     title = jahs.DATASETS[dataset]
-    where = f"assembled_surrogates/{dataset}/{jahs.METRIC}"
+    folder = f"assembled_surrogates/{dataset}/{jahs.METRIC}"
     return CatalogueEntry(
         f"jahs-{dataset}",
         title,
         "JAHS",
         lambda folder: JAHS(dataset, jahs_folder()),
-        tuple(f"{where}/{file}" for file in jahs.FILES),
+        tuple(f"{folder}/{file}" for file in jahs.FILES),
         "jahs_bench",
         "jahs-bench",
         title,
-        apart=True,
+        own_folder=True,
     )

@@ -2,9 +2,9 @@
 
     g(x, z) = - sum_i (alpha_i - b (1 - zhat)) exp(- sum_j A_ij (x_j - P_ij)^2) + |e| s (1 - zhat)
 
-with zhat = log z / log 100. Low fidelities are biased by `b` and carry half-normal noise of scale
-`s`, which only ever makes them look worse; z = 100 is exact. The larger both, the worse the
-fidelities correlate.
+with zhat = log z / log 100. Low fidelities are biased by `b` and have half-normal noise of scale
+`s`, which can only raise the loss; z = 100 is exact. The larger `b` and `s`, the less the losses at
+low fidelities say about those at z = 100.
 """
 
 import math
@@ -31,7 +31,7 @@ CORRELATIONS = {
     "bad": (3.5, 4.0),
     "terrible": (4.0, 5.0),
 }
-"""Bias and noise. The paper's "bad correlation" is the one its code calls "terrible"."""
+"""Bias `b` and noise `s`. What the paper calls "bad correlation" is "terrible" in its code."""
 
 _ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
 _A = {
@@ -73,13 +73,23 @@ _CENTRES = {
 @final
 @frozen
 class Hartmann:
-    """A Hartmann function with fidelities from 3 to 100.
+    """A multi-fidelity Hartmann function, with fidelities from 3 to 100.
 
-    >>> from priorband import Hartmann
-    >>> bench = Hartmann(3, correlation="good")
-    >>> config, loss = bench.optimum
-    >>> round(bench.evaluate(config, 100) - loss, 12)
-    0.0
+    Args:
+        dimensions: The number of parameters, 3 or 6.
+        correlation: How well low fidelities predict the loss at 100: "good", "moderate", "bad" or
+            "terrible".
+        seed: The seed of the noise at low fidelities.
+
+    Raises:
+        SpaceError: If an argument has another value.
+
+    Example:
+        >>> from priorband.benchmarks import Hartmann
+        >>> bench = Hartmann(3, correlation="good")
+        >>> config, loss = bench.optimum
+        >>> round(bench.evaluate(config, 100) - loss, 12)
+        0.0
     """
 
     dimensions: int = 3
@@ -88,9 +98,9 @@ class Hartmann:
 
     def __post_init__(self) -> None:
         if self.dimensions not in (3, 6):
-            raise SpaceError(f"A Hartmann function has 3 or 6 dimensions, got {self.dimensions!r}.")
+            raise SpaceError(f"`dimensions` must be 3 or 6, got {self.dimensions!r}.")
         if not whole(self.seed) or abs(self.seed) >= 2**63:
-            raise SpaceError(f"`seed` must be a whole number of 64 bits, got {self.seed!r}.")
+            raise SpaceError(f"`seed` must be an integer of at most 64 bits, got {self.seed!r}.")
         if self.correlation not in CORRELATIONS:
             raise SpaceError(
                 f"Unknown correlation {self.correlation!r}. "
@@ -104,28 +114,28 @@ class Hartmann:
 
     @property
     def fidelity(self) -> Fidelity:
-        """z from 3 to 100, in whole numbers."""
+        """The integers z from 3 to 100."""
         return Fidelity("z", 3, 100)
 
     @property
     def optimum(self) -> tuple[Config, float]:
-        """The minimum at z = 100."""
+        """The minimum at z = 100, and its loss."""
         config = self._config(_OPTIMUM[self.dimensions])
         return config, self.exact(config, 100)
 
     def centre(self, quality: str) -> Config | None:
-        """The centre of a "good" or "bad" prior that is stored with the paper's experiments."""
-        found = _CENTRES.get((self.dimensions, quality))
-        return None if found is None else self._config(found)
+        """The centre of the paper's "good" or "bad" prior; None for other qualities."""
+        centre = _CENTRES.get((self.dimensions, quality))
+        return None if centre is None else self._config(centre)
 
     def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The loss, noise included: the same for the same seed, configuration and fidelity."""
+        """The loss with noise, which only depends on seed, configuration and fidelity."""
         _, noise = CORRELATIONS[self.correlation]
-        hidden = noise * (1.0 - _zhat(fidelity))
-        return self.exact(config, fidelity) + hidden * self._half_normal(config, fidelity)
+        scale = noise * (1.0 - _zhat(fidelity))
+        return self.exact(config, fidelity) + scale * self._half_normal(config, fidelity)
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The losses of many configurations, noise included."""
+        """The losses of several configurations, with noise."""
         return np.array([self.evaluate(config, fidelity) for config in configs])
 
     def exact(self, config: Mapping[str, Any], fidelity: float) -> float:

@@ -1,7 +1,7 @@
-"""An early model of networks on CIFAR-10, to exercise a space with categories on real data.
+"""An early surrogate of networks on CIFAR-10, to try methods on a space with categories.
 
-It is no JAHS-Bench-201: it shares the space, but its values agree neither with the released
-surrogates nor with the paper. Nothing about the paper may be claimed from it.
+It is not JAHS-Bench-201. It has the same space, but its losses match neither the released
+surrogates nor the paper, so its results say nothing about the paper's.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from priorband.benchmarks.jahs_space import CONSTANTS, OPERATIONS, jahs_fidelity
 from priorband.benchmarks.onnx import Network
 
 MODEL = "jahs_c10_prototype/model.onnx"
-"""The model in the data folder."""
+"""The path of the model in the data folder."""
 _ACTIVATIONS = {"Hardswish": 0, "Mish": 1, "ReLU": 2}
 _OPERATIONS = tuple((name, 3 + 5 * i) for i, name in enumerate(OPERATIONS))
 _OPTIMIZER, _AUGMENT, _NUMBERS, _WIDTH = 33, 34, 35, 41
@@ -25,12 +25,12 @@ _OPTIMIZER, _AUGMENT, _NUMBERS, _WIDTH = 33, 34, 35, 41
 
 @final
 class JAHSPrototype(InBatches):
-    """The early model: a mixed space of ten parameters, and an error in percent."""
+    """The early surrogate: a mixed space of ten parameters; the loss is the error in percent."""
 
     caveat = "early prototype, not JAHS-Bench-201"
-    """To be said wherever a result is shown."""
+    """A warning to show with every result."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: str | Path | None = None) -> None:
         self.label = f"mixed-cifar10 ({self.caveat})"
         self.space = jahs_space()
         self.fidelity = jahs_fidelity()
@@ -40,15 +40,15 @@ class JAHSPrototype(InBatches):
         return f"<{self.label}>"
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The validation errors in percent after so many epochs."""
+        """The validation errors in percent after `fidelity` epochs."""
         rows = np.zeros((len(configs), _WIDTH), dtype=np.float32)
         for row, config in zip(rows, configs, strict=True):
-            _fill(row, config, fidelity)
+            _fill_row(row, config, fidelity)
         return self._network.run(x=rows)[:, 0].astype(np.float64)
 
 
-def _fill(row: NDArray[np.float32], config: Mapping[str, Any], fidelity: float) -> None:
-    """One-hot choices, then numbers, in the model's order."""
+def _fill_row(row: NDArray[np.float32], config: Mapping[str, Any], fidelity: float) -> None:
+    """Write a configuration as the model's input: one-hot choices, then numbers."""
     row[_ACTIVATIONS[config["Activation"]]] = 1.0
     for name, first in _OPERATIONS:
         row[first + config[name]] = 1.0

@@ -1,8 +1,8 @@
-"""The space of JAHS-Bench-201 as the paper searches it: an architecture and how to train it.
+"""The space of JAHS-Bench-201 as the paper searches it: an architecture and its training.
 
-Of fourteen parameters ten are searched: six operations of a cell, the activation, the augmentation,
-the learning rate and the weight decay. The others are constants: depth, width and resolution at
-their largest, and the only optimizer.
+Ten of the fourteen parameters are searched: the six operations of a cell, the activation, the
+augmentation, the learning rate and the weight decay. The other four are constant: depth, width and
+resolution at their highest values, and the only optimizer.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CONSTANTS: Mapping[str, Any] = {"N": 5, "W": 16, "Resolution": 1.0, "Optimizer":
 
 
 def jahs_space() -> Space:
-    """Ten parameters and four constants, the same for every dataset."""
+    """The space, which is the same for every dataset: ten parameters and four constants."""
     searched: dict[str, Parameter] = {name: Categorical(range(5)) for name in OPERATIONS}
     searched |= {
         "TrivialAugment": Categorical([True, False]),

@@ -1,7 +1,7 @@
-"""LCBench: networks on tabular data, 34 tasks, through the surrogate of YAHPO Gym.
+"""LCBench: networks on 34 tabular tasks, through the surrogate of YAHPO Gym.
 
-The loss is 1 - balanced validation accuracy. It is the surrogate that the paper's experiments used:
-Zimmer, Lindauer and Hutter (2021) trained the networks, Pfisterer and others (2022) fitted it.
+The loss is 1 - balanced validation accuracy. Zimmer, Lindauer and Hutter (2021) trained the
+networks, Pfisterer and others (2022) fitted the surrogate, and the paper's experiments used it.
 """
 
 import json
@@ -26,10 +26,10 @@ TASKS = (
     "168330", "168331", "168335", "168868", "168908", "168910", "189354", "189862", "189865",
     "189866", "189873", "189905", "189906", "189908", "189909",
 )
-"""The OpenML tasks of the surrogate."""
+"""The ids of the surrogate's OpenML tasks."""
 # fmt: on
 PAPER_TASKS = ("126026", "167190", "168330", "168910", "189906")
-"""Those that the paper evaluates on."""
+"""The tasks in the paper's evaluation."""
 MODEL, CODES = "lcbench/model.onnx", "lcbench/encoding.json"
 _BALANCED_ACCURACY = 3
 
@@ -38,15 +38,26 @@ _BALANCED_ACCURACY = 3
 class LCBench(InBatches):
     """One task of LCBench, from 1 to 52 epochs.
 
-    `folder` holds the data, among it `lcbench/model.onnx` and `lcbench/encoding.json`.
+    The loss is 1 - balanced validation accuracy. Needs the extra `surrogates`.
+
+    Args:
+        task: The id of an OpenML task, such as "126026".
+        folder: The data folder, which holds `lcbench/model.onnx` and `lcbench/encoding.json`.
+
+    Raises:
+        SpaceError: If there is no such task.
+        DataError: If a file is missing or damaged.
+
+    Example:
+        >>> bench = LCBench("126026", "path/to/data")  # doctest: +SKIP
     """
 
-    def __init__(self, task: str, folder: Path | None = None) -> None:
+    def __init__(self, task: str, folder: str | Path | None = None) -> None:
         if task not in TASKS:
             raise SpaceError(f"Unknown LCBench task {task!r}. {suggestion(task, TASKS)}")
         self.task = task
         self._network = Network(required(folder, MODEL, "LCBench"))
-        self._code = _code(required(folder, CODES, "LCBench"), task)
+        self._code = _task_code(required(folder, CODES, "LCBench"), task)
         self.space = Space(
             {
                 "batch_size": Integer(16, 512, log=True),
@@ -64,7 +75,7 @@ class LCBench(InBatches):
         return f"LCBench({self.task!r})"
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """1 - balanced validation accuracy after so many epochs, of many configurations."""
+        """1 - balanced validation accuracy after `fidelity` epochs."""
         names = self.space.names
         rows = [[fidelity, *(config[name] for name in names)] for config in configs]
         values = np.array(rows, dtype=np.float32).reshape(len(rows), 1 + len(names))
@@ -73,12 +84,12 @@ class LCBench(InBatches):
         return 1.0 - accuracy.astype(np.float64)
 
 
-def _code(path: Path, task: str) -> int:
-    """The number by which the surrogate knows a task."""
+def _task_code(path: Path, task: str) -> int:
+    """The number of a task in the surrogate's inputs."""
     try:
         code = json.loads(path.read_text(encoding="utf-8"))["OpenML_task_id"][task]
     except (ValueError, KeyError, TypeError):
         code = None
     if not whole(code):
-        raise DataError(f"The file {path} does not say which number stands for task {task}.")
+        raise DataError(f"The file {path} has no number for the task {task}.")
     return int(code)

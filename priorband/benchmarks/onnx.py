@@ -10,7 +10,7 @@ from priorband.errors import DataError, ExtraError
 
 
 class Network:
-    """A model in a file: arrays by name in, one array out. It is loaded when first asked."""
+    """A model in a file, loaded at the first prediction: named arrays in, one array out."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -23,14 +23,14 @@ class Network:
         return Network, (self.path,)
 
     def run(self, **inputs: NDArray[Any]) -> NDArray[np.float32]:
-        """The model's only output."""
+        """The model's first output for the given inputs."""
         if self._session is None:
-            self._session = _session(self.path)
-        made: NDArray[np.float32] = self._session.run(None, inputs)[0]
-        return made
+            self._session = _open_session(self.path)
+        output: NDArray[np.float32] = self._session.run(None, inputs)[0]
+        return output
 
 
-def _session(path: Path) -> Any:
+def _open_session(path: Path) -> Any:
     try:
         import onnxruntime
     except ImportError:
@@ -39,9 +39,9 @@ def _session(path: Path) -> Any:
             "Install it with: pip install 'priorband[surrogates]'"
         ) from None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # more make small batches slower
+    options.intra_op_num_threads = 1  # more threads make small batches slower
     options.inter_op_num_threads = 1
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise DataError(f"The file {path} is no ONNX model that can be read: {error}.") from None
+        raise DataError(f"The file {path} is not a readable ONNX model: {error}.") from None

@@ -1,7 +1,7 @@
-"""The four trainings of PD1 that the paper tunes: what is searched, and for how long one trains.
+"""The four tasks of PD1 in the paper's evaluation: their spaces and their epochs.
 
-The bounds and epochs are those of the paper's experiments (mf-prior-bench). The data are those of
-Wang and others (2021): four parameters of a learning rate's polynomial decay, in natural units.
+The bounds and epochs are those of the paper's experiments (mf-prior-bench). The data are from Wang
+and others (2021): three parameters of a polynomial learning rate decay, and the momentum.
 """
 
 from typing import final
@@ -14,17 +14,16 @@ from priorband.values import frozen
 
 Bounds = tuple[float, float]
 FEATURES = ("lr_decay_factor", "lr_initial", "lr_power", "opt_momentum", "epoch")
-"""The columns that surrogates of PD1 take, in this order."""
+"""The inputs of the surrogates of PD1, in this order."""
 
 
 @final
 @frozen
 class PD1Task:
-    """One training: a network on its data.
+    """One task of PD1: a network on a dataset.
 
-    `paper` is its name in the paper's tables, `surrogate` and `stand_in` are how files of the
-    published surrogate and of the stand-in are called. `rungs` are the epochs of a ladder with
-    eta 3.
+    `paper` is its name in the paper's tables; `surrogate` and `stand_in` are the names in the files
+    of the published surrogate and of the stand-in. `rungs` are the epochs of a ladder with eta 3.
     """
 
     paper: str
@@ -36,14 +35,14 @@ class PD1Task:
 
     @property
     def space(self) -> Space:
-        """The learning rate's schedule and the momentum, two of the four on a log scale."""
+        """The learning rate schedule and the momentum; two of the four are on a log scale."""
         logs = (False, True, False, True)
         parameters = zip(FEATURES, self.bounds, logs, strict=False)
         return Space({name: Float(low, high, log=log) for name, (low, high), log in parameters})
 
     @property
     def fidelity(self) -> Fidelity:
-        """Epochs."""
+        """The epochs."""
         return Fidelity(FEATURES[-1], *self.epochs)
 
 
@@ -84,11 +83,11 @@ TASKS = {
         rungs=(2, 6, 19),
     ),
 }
-"""By the names that our commands take."""
+"""The tasks by the names that our commands take."""
 
 
 def pd1_task(name: str) -> PD1Task:
-    """The task of that name."""
+    """The task called `name`."""
     if name not in TASKS:
         raise SpaceError(f"Unknown PD1 task {name!r}. {suggestion(name, TASKS)}")
     return TASKS[name]

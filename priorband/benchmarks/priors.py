@@ -1,8 +1,8 @@
-"""Near-optimum, good and bad priors, as the paper's experiments define them.
+"""Near-optimum, good and bad priors, as the paper defines them.
 
-- near-optimum: the optimum, or the best of 50,000 uniform draws, perturbed anew for each seed:
-  numbers by a normal of 0.25 of the (log) range, clipped; each category, with a chance of 0.25, to
-  another one;
+- near-optimum: the optimum, or the best of 50,000 uniform draws, with a different perturbation for
+  each seed: numbers move by a normal with standard deviation 0.25 of the (log) range, clipped to
+  it; each category changes to another one with probability 0.25;
 - good: the best of 25 uniform draws, the same for all seeds;
 - bad: the worst of 50,000 uniform draws, the same for all seeds.
 """
@@ -23,8 +23,8 @@ from priorband.space.prior import Independent, prior
 from priorband.space.space import Space
 from priorband.streams import generator
 
-Quality = Literal["near-optimum", "good", "bad"]
-QUALITIES: tuple[Quality, ...] = ("near-optimum", "good", "bad")
+PriorQuality = Literal["near-optimum", "good", "bad"]
+QUALITIES: tuple[PriorQuality, ...] = ("near-optimum", "good", "bad")
 GENERATION_SEED = 133077
 _MANY, _FEW = 50_000, 25
 
@@ -32,24 +32,39 @@ _MANY, _FEW = 50_000, 25
 def benchmark_prior(
     benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False
 ) -> Independent:
-    """A prior of medium confidence around the quality's centre.
+    """A prior of medium confidence for a benchmark, of a given quality.
 
-    `legacy` perturbs a near-optimum one as the published experiments did, not as the paper says.
+    Args:
+        benchmark: The benchmark.
+        quality: "near-optimum" (around the optimum, with a perturbation), "good" (around the best
+            of 25 random configurations) or "bad" (around the worst of 50,000).
+        seed: The seed of the perturbation of a near-optimum prior; the others ignore it.
+        legacy: Whether to perturb a near-optimum centre as the published experiments did instead
+            of as the paper describes.
 
-    >>> from priorband import Hartmann
-    >>> round(Hartmann(3).evaluate(benchmark_prior(Hartmann(3), "good").mode, 100), 2)
-    -2.55
+    Returns:
+        The prior.
+
+    Raises:
+        SpaceError: If `quality` or `seed` is not allowed, if `benchmark` is not a benchmark, or if
+            none of its first 25 draws can be trained.
+
+    Example:
+        >>> from priorband.benchmarks import Hartmann, benchmark_prior
+        >>> bench = Hartmann(3)
+        >>> round(bench.evaluate(benchmark_prior(bench, "good").mode, 100), 2)
+        -2.55
     """
     centre = prior_centre(benchmark, quality, seed, legacy)
     return prior(benchmark.space, {name: centre[name] for name in benchmark.space.names})
 
 
 def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False) -> Config:
-    """The configuration that a prior of this quality believes best."""
+    """The centre of a prior: the configuration that it takes for the best."""
     for name in ("space", "fidelity", "optimum", "evaluate_many"):
         if not hasattr(benchmark, name):
             raise SpaceError(
-                "A benchmark has space, fidelity, optimum, evaluate and evaluate_many, got "
+                "`benchmark` must have space, fidelity, optimum, evaluate and evaluate_many, got "
                 f"{benchmark!r} without {name}."
             )
     if not whole(seed):
@@ -57,22 +72,22 @@ def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool
     if quality not in QUALITIES:
         raise SpaceError(f"Unknown prior quality {quality!r}. {suggestion(quality, QUALITIES)}")
     draws = _FEW if quality == "good" else _MANY
-    centre = _known_centre(benchmark, quality) or searched_centres(benchmark, draws)[quality]
+    centre = _stored_centre(benchmark, quality) or searched_centres(benchmark, draws)[quality]
     if quality != "near-optimum":
         return centre
-    move = perturbed_as_shipped if legacy else perturbed
-    return move(benchmark.space, centre, seed)
+    perturb = perturbed_as_published if legacy else perturbed
+    return perturb(benchmark.space, centre, seed)
 
 
-def unmoved_centres(benchmark: Benchmark) -> dict[str, Config]:
-    """The centres of all qualities, the near-optimum one before a seed perturbs it."""
-    known = {quality: _known_centre(benchmark, quality) for quality in QUALITIES}
-    searched = {} if all(known.values()) else searched_centres(benchmark)
-    return {quality: centre or searched[quality] for quality, centre in known.items()}
+def unperturbed_centres(benchmark: Benchmark) -> dict[str, Config]:
+    """The centres of all qualities; the near-optimum one is not perturbed."""
+    stored = {quality: _stored_centre(benchmark, quality) for quality in QUALITIES}
+    searched = {} if all(stored.values()) else searched_centres(benchmark)
+    return {quality: centre or searched[quality] for quality, centre in stored.items()}
 
 
-def _known_centre(benchmark: Benchmark, quality: str) -> Config | None:
-    """A centre that needs no search: the optimum, or one that is stored with the benchmark."""
+def _stored_centre(benchmark: Benchmark, quality: str) -> Config | None:
+    """A centre that needs no search: the optimum, or one stored with the benchmark."""
     if quality == "near-optimum":
         return benchmark.optimum[0] if benchmark.optimum is not None else None
     stored: Config | None = getattr(benchmark, "centre", lambda quality: None)(quality)
@@ -80,22 +95,22 @@ def _known_centre(benchmark: Benchmark, quality: str) -> Config | None:
 
 
 def searched_centres(benchmark: Benchmark, draws: int = _MANY) -> dict[str, Config]:
-    """The best of many uniform draws, the best of the first few, and the worst of all.
+    """The best of `draws` uniform draws, the best of the first 25, and the worst of all.
 
-    They are compared at full fidelity; draws whose training fails are passed over.
+    Draws are compared at full fidelity, without those whose training fails.
     """
     rows = benchmark.space.uniform(draws, np.random.default_rng(GENERATION_SEED))
     configs = [benchmark.space.config(row) for row in rows.tolist()]
     losses = benchmark.evaluate_many(configs, benchmark.fidelity.high).copy()
     losses[~np.isfinite(losses)] = np.nan
     if np.isnan(losses[:_FEW]).all():
-        raise SpaceError(f"None of the first {_FEW} draws trains on {benchmark!r}.")
-    found = (np.nanargmin(losses), np.nanargmin(losses[:_FEW]), np.nanargmax(losses))
-    return {quality: configs[place] for quality, place in zip(QUALITIES, found, strict=True)}
+        raise SpaceError(f"None of the first {_FEW} draws can be trained on {benchmark!r}.")
+    indices = (np.nanargmin(losses), np.nanargmin(losses[:_FEW]), np.nanargmax(losses))
+    return {quality: configs[index] for quality, index in zip(QUALITIES, indices, strict=True)}
 
 
 def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:
-    """A configuration moved at random: what an expert who is nearly right would say."""
+    """A configuration with random changes, like the guess of an expert who is nearly right."""
     rng = generator(seed, 0, "perturbed")
     [row] = space.encode([config])
     shifts, swaps, others = rng.random((3, len(row))).tolist()
@@ -110,11 +125,12 @@ def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float =
     return space.decode(moved)
 
 
-def perturbed_as_shipped(space: Space, config: Mapping[str, Any], seed: int) -> Config:
-    """A configuration moved as the published experiments moved it.
+def perturbed_as_published(space: Space, config: Mapping[str, Any], seed: int) -> Config:
+    """A configuration with the random changes of the published experiments.
 
-    On Hartmann functions by uniform noise of up to 0.25 a dimension. Elsewhere all numbers by one
-    normal draw of 0.25 squared, which the paper meant to be a draw of 0.25 each, and no category.
+    On Hartmann functions each number moves by uniform noise of up to 0.25. On other benchmarks all
+    numbers move by the same normal draw, with standard deviation 0.25 squared where the paper says
+    a draw of 0.25 for each number, and categories do not change.
     """
     if space not in (Hartmann(3).space, Hartmann(6).space):
         return published_shift(space, config, seed)

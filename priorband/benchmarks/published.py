@@ -1,8 +1,9 @@
-"""Priors as the paper's published experiments really had them, to compare with their figures.
+"""The priors of the published experiments, to reproduce the paper's numbers.
 
-They differ from the paper's text in three ways. A near-optimum centre is moved by one normal draw a
-seed, shared by all numbers, of 0.25 squared of the range. Integers are drawn with a width of 0.5,
-but scored with 0.25, on their range without the half steps at its ends. Categories never move.
+They differ from the paper's text in three ways. For each seed, one normal draw with a standard
+deviation of 0.25 squared of the range moves all numbers of a near-optimum centre. Integers are
+drawn with a standard deviation of 0.5 but scored with 0.25, on their range without the half steps
+at its ends. Categories never change.
 """
 
 import math
@@ -24,7 +25,7 @@ _SHIFT = 0.25**2
 
 
 def published_prior(space: Space, centre: Mapping[str, Any]) -> Independent:
-    """The prior around a centre that the published experiments drew from and scored with."""
+    """The prior around a centre, as the published experiments drew from it and scored with it."""
     plain = prior(space, {name: centre[name] for name in space.names})
     densities = [
         Unequal(parameter.low, parameter.high, parameter.log, density.mode)
@@ -36,7 +37,7 @@ def published_prior(space: Space, centre: Mapping[str, Any]) -> Independent:
 
 
 def published_shift(space: Space, centre: Mapping[str, Any], seed: int) -> Config:
-    """A centre moved as the published experiments moved a near-optimum one for a seed."""
+    """A near-optimum centre with the perturbation of the published experiments for a seed."""
     shift = _SHIFT * float(np.random.RandomState(seed).normal())
     moved = {name: _moved(p, centre[name], shift) for name, p in space.searched.items()}
     return space.complete(moved)
@@ -55,13 +56,16 @@ def _moved(parameter: Parameter, value: Any, shift: float) -> Any:
 @final
 @frozen
 class Unequal:
-    """A belief about an integer that is drawn from with one width and scored with another."""
+    """A belief about an integer that is drawn with one standard deviation and scored with another.
+
+    Studies store the full name of this class, so neither it nor this module may be renamed.
+    """
 
     low: float
     high: float
     log: bool
     centre: float
-    """Its position among the integers' cells, as in all encodings."""
+    """The encoded centre: its position among the cells of the integers."""
     _drawn: TruncatedNormal = derived()
     _scored: TruncatedNormal = derived()
 
@@ -76,19 +80,19 @@ class Unequal:
         return self.centre
 
     def draw(self, u: float) -> float:
-        """The quantile `u` of the wide one."""
+        """The quantile `u` of the wide normal."""
         return self._drawn.draw(u)
 
     def logpdf(self, codes: Array) -> Array:
-        """The density of the narrow one."""
+        """The log density of the narrow normal."""
         return self._scored.logpdf(self._narrow(codes))
 
     def around(self, centre: float) -> Density:
-        """The same elsewhere."""
+        """The same belief around another centre."""
         return Unequal(self.low, self.high, self.log, centre)
 
     def _narrow(self, codes: Array) -> Array:
-        """Positions among cells as positions between the lowest integer and the highest."""
+        """Positions among the cells as positions between the lowest and the highest integer."""
         scale = math.log if self.log else float
         low, high = scale(self.low), scale(self.high)
         first, last = scale(self.low - 0.5), scale(self.high + 0.5)

@@ -1,14 +1,14 @@
-"""The command line: `priorband run`, `worker`, `status` and others, each a thin layer of words."""
+"""The command line: `priorband run`, `worker`, `status` and other commands."""
 
 from collections.abc import Sequence
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words say; the exit code.
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
 
-    The rest is loaded here: each trial's process imports the script that began all, and needs none
-    of it.
+    Everything else is imported here, because every trial's process imports the script that started
+    the run and needs none of it.
     """
-    from priorband.cli.entry_point import main as begin
+    from priorband.cli.entry_point import main as run
 
-    return begin(words)
+    return run(argv)

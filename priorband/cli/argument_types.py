@@ -1,4 +1,4 @@
-"""What words on the command line mean: numbers, limits, fidelities."""
+"""Types of command-line arguments, each a function that checks and converts the text."""
 
 import argparse
 import math
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 Command = Callable[[str, str], argparse.ArgumentParser]
-"""Makes the parser of a command from its words and what it does."""
+"""Creates the parser of a command from its name and a one-line summary."""
 
 STUDY = "a folder, such as runs/resnet, or postgresql://host/database#resnet"
 
@@ -14,7 +14,7 @@ _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def number(text: str) -> float:
-    """A finite number, whole where it is written so.
+    """A finite number, as an int if it is written as one.
 
     >>> number("12"), number("0.5")
     (12, 0.5)
@@ -24,28 +24,28 @@ def number(text: str) -> float:
     except ValueError:
         pass
     try:
-        made = float(text)
+        value = float(text)
     except ValueError:
-        made = math.nan
-    if not math.isfinite(made):
+        value = math.nan
+    if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-    return made
+    return value
 
 
 def above_zero(text: str) -> float:
     """A number above 0."""
-    made = number(text)
-    if made <= 0:
+    value = number(text)
+    if value <= 0:
         raise argparse.ArgumentTypeError(f"it must be above 0, got {text}")
-    return made
+    return value
 
 
 def at_least_zero(text: str) -> float:
     """A number of at least 0."""
-    made = number(text)
-    if made < 0:
+    value = number(text)
+    if value < 0:
         raise argparse.ArgumentTypeError(f"it must be at least 0, got {text}")
-    return made
+    return value
 
 
 def count(text: str) -> int:
@@ -55,30 +55,30 @@ def count(text: str) -> int:
     return int(text)
 
 
-def place(text: str) -> str:
-    """The name of something in a module: `module:name`."""
+def object_name(text: str) -> str:
+    """The name of an object in a module: `module:name`."""
     path, _, name = text.partition(":")
     if path.endswith(".py") or not _NAME.fullmatch(text):
         hint = ""
         if ".py" in path or "/" in path:
             module = path.removesuffix(".py").strip("./").replace("/", ".")
-            hint = f"; for a file in this folder write {module}:{name or 'function'}"
-        raise argparse.ArgumentTypeError(f"{text!r} is not module:name{hint}")
+            hint = f"; for a file in this folder, write {module}:{name or 'function'}"
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form module:name{hint}")
     return text
 
 
-def method(text: str) -> str:
-    """A method: its name, or where it is, as `module:name`."""
-    return place(text) if ":" in text else text
+def method_name(text: str) -> str:
+    """The name of a built-in method, or `module:name` of another."""
+    return object_name(text) if ":" in text else text
 
 
-def space(text: str) -> str:
-    """Where a space is: `module:name`, or a JSON file."""
-    return text if text.endswith(".json") else place(text)
+def space_name(text: str) -> str:
+    """A space: `module:name`, or the path of a JSON file."""
+    return text if text.endswith(".json") else object_name(text)
 
 
-def fidelity(text: str) -> str:
-    """A fidelity: `name:low:high`, or where it is, as `module:name`."""
+def fidelity_name(text: str) -> str:
+    """A fidelity: `name:low:high`, or `module:name`."""
     parts = text.split(":")
     if len(parts) == 3 and parts[0]:
         number(parts[1]), number(parts[2])
@@ -91,17 +91,17 @@ def fidelity(text: str) -> str:
 
 
 def retries(text: str) -> dict[str, int]:
-    """How many attempts each kind of failure is given.
+    """How many attempts each kind of failure gets.
 
     >>> retries("raised=2,memory=1")
     {'raised': 2, 'memory': 1}
     """
-    made = {}
+    attempts = {}
     for part in text.split(","):
-        kind, _, times = part.partition("=")
-        if not kind.strip() or not times.strip().isdecimal():
+        kind, _, number_text = part.partition("=")
+        if not kind.strip() or not number_text.strip().isdecimal():
             raise argparse.ArgumentTypeError(
-                f"{part!r} is not kind=attempts, such as raised=2,memory=1"
+                f"{part!r} does not have the form kind=attempts, such as raised=2,memory=1"
             )
-        made[kind.strip()] = int(times)
-    return made
+        attempts[kind.strip()] = int(number_text)
+    return attempts

@@ -1,4 +1,4 @@
-"""The grammar of `priorband bench`; what it does is loaded when it is asked for."""
+"""The arguments of `priorband bench`; the commands themselves are imported when they run."""
 
 import argparse
 import os
@@ -11,64 +11,80 @@ from priorband.experiments.cases import RULES
 from priorband.experiments.presets import PRESETS
 
 RESULTS = "bench-results"
-_NAME = "such as paper/hartmann3-good/bad/priorband/1/0, or a pattern with *"
+_RUN_HELP = "such as paper/hartmann3-good/bad/priorband/1/0, or a pattern with *"
 
 
 def grammar(command: Command) -> None:
-    """What the commands take."""
-    listed = command("bench list", "show the benchmarks: what is here, what is missing, and where")
-    listed.add_argument("--all", action="store_true", help="also those that the paper does not use")
-    listed.set_defaults(command=_later("list_benchmarks"))
-    run = command("bench run", "run methods on benchmarks; what is done is not run again")
-    presets = "; ".join(f"{name}: {one.what}" for name, one in PRESETS.items())
+    """Add the commands and their arguments."""
+    list_parser = command("bench list", "list the benchmarks, and what is missing to run them")
+    list_parser.add_argument(
+        "--all", action="store_true", help="also list tasks that the paper does not use"
+    )
+    list_parser.set_defaults(command=_imported_later("list_benchmarks"))
+    run = command("bench run", "run methods on benchmarks; finished runs are not repeated")
+    presets = "; ".join(f"{name}: {preset.description}" for name, preset in PRESETS.items())
     run.add_argument("--preset", metavar="NAME", help=presets.replace("%", "%%"))
-    for option, what in (
-        ("--benchmarks", "instead of all of the paper's that are here"),
-        ("--methods", "instead of the preset's"),
-        ("--priors", f"of {', '.join(QUALITIES)}"),
-        ("--rules", f"of {', '.join(RULES)}"),
+    for option, text in (
+        ("--benchmarks", "default: all available ones of the paper"),
+        ("--methods", "default: those of the preset"),
+        ("--priors", f"any of {', '.join(QUALITIES)} (default: all)"),
+        ("--rules", f"any of {', '.join(RULES)} (default: those of the preset, or paper)"),
     ):
-        run.add_argument(option, nargs="+", metavar="NAME", help=what)
-    run.add_argument("--seeds", type=count, metavar="N", help="runs in each cell")
-    run.add_argument("--budget", type=above_zero, help="in full trainings for each worker")
-    run.add_argument("--workers", type=count, metavar="N", help="in simulated time")
-    usual = os.cpu_count() or 1
-    run.add_argument("--processes", type=count, default=usual, help=f"at once (default {usual})")
-    run.set_defaults(command=_later("run"))
-    told = command("bench report", "write the tables and figures of results as a page")
-    told.add_argument("--also", metavar="FOLDER", nargs="+", type=Path, help="more results")
-    told.set_defaults(command=_later("write_report"))
-    again = command("bench replay", "make every decision of runs again, and compare")
-    again.add_argument("runs", metavar="RUN", nargs="?", default="*", help=f"{_NAME} (default all)")
-    again.set_defaults(command=_later("replay_runs"))
-    opened = command("bench open", "write a run as a study, for `status`, `replay` and the others")
-    opened.add_argument("runs", metavar="RUN", help=_NAME)
-    opened.add_argument("study", metavar="STUDY", help=STUDY)
-    opened.set_defaults(command=_later("open_run"))
-    for one in (listed, run, told, again, opened):
-        places(one)
+        run.add_argument(option, nargs="+", metavar="NAME", help=text)
+    run.add_argument(
+        "--seeds", type=count, metavar="N", help="number of seeds per benchmark, method and prior"
+    )
+    run.add_argument("--budget", type=above_zero, help="full trainings per worker")
+    run.add_argument(
+        "--workers", type=count, metavar="N", help="number of workers, in simulated time"
+    )
+    cores = os.cpu_count() or 1
+    run.add_argument(
+        "--processes", type=count, default=cores, help=f"number of processes (default {cores})"
+    )
+    run.set_defaults(command=_imported_later("run"))
+    report = command("bench report", "write a page with the tables and figures of results")
+    report.add_argument(
+        "--also", metavar="FOLDER", nargs="+", type=Path, help="more folders with results"
+    )
+    report.set_defaults(command=_imported_later("write_report"))
+    replay = command("bench replay", "repeat every decision and loss of runs, and compare")
+    replay.add_argument(
+        "runs", metavar="RUN", nargs="?", default="*", help=f"{_RUN_HELP} (default all)"
+    )
+    replay.set_defaults(command=_imported_later("replay_runs"))
+    open_parser = command("bench open", "write a run as a study, for `status`, `replay` and others")
+    open_parser.add_argument("runs", metavar="RUN", help=_RUN_HELP)
+    open_parser.add_argument("study", metavar="STUDY", help=STUDY)
+    open_parser.set_defaults(command=_imported_later("open_run"))
+    for parser in (list_parser, run, report, replay, open_parser):
+        add_folder_options(parser)
 
 
-def places(parser: argparse.ArgumentParser) -> None:
-    """The options that say where things are."""
-    for option, what in (
-        ("--data", "of benchmarks' data (PRIORBAND_DATA)"),
-        ("--paper", "of the published figures (PRIORBAND_PAPER)"),
-        ("--jahs", "of JAHS-Bench-201's pickles, if you trust them (PRIORBAND_JAHS)"),
+def add_folder_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the folders."""
+    for option, text in (
+        ("--data", "the benchmarks' data (default: PRIORBAND_DATA)"),
+        ("--paper", "the paper's own results (default: PRIORBAND_PAPER, or `paper` beside --data)"),
+        ("--jahs", "pickles of JAHS-Bench-201, if you trust them (default: PRIORBAND_JAHS)"),
     ):
-        parser.add_argument(option, metavar="FOLDER", help=what)
+        parser.add_argument(option, metavar="FOLDER", help=text)
     parser.add_argument(
-        "--results", metavar="FOLDER", type=Path, default=Path(RESULTS), help=f"(default {RESULTS})"
+        "--results",
+        metavar="FOLDER",
+        type=Path,
+        default=Path(RESULTS),
+        help=f"the results (default: {RESULTS})",
     )
 
 
-def _later(name: str) -> Callable[[argparse.Namespace], int]:
-    """A command of `bench_commands`, which is imported only when it runs."""
+def _imported_later(name: str) -> Callable[[argparse.Namespace], int]:
+    """A function of `bench_commands`, which is imported when the command runs."""
 
-    def do(args: argparse.Namespace) -> int:
+    def command(args: argparse.Namespace) -> int:
         from priorband.cli import bench_commands
 
-        done: int = getattr(bench_commands, name)(args)
-        return done
+        status: int = getattr(bench_commands, name)(args)
+        return status
 
-    return do
+    return command

@@ -1,131 +1,142 @@
-"""What `priorband bench` does: the paper's evaluation, and one's own."""
+"""The commands of `priorband bench`, for the paper's experiments and the user's own."""
 
 import argparse
 import os
 import sys
 from collections.abc import Sequence
 
-from priorband.benchmarks.catalogue import CatalogueEntry, catalogue, entry
+from priorband.benchmarks.catalogue import CatalogueEntry, catalogue_entries, catalogue_entry
 from priorband.benchmarks.folder import data_folder, paper_folder
 from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import DataError, MethodError, SpaceError, suggestion
 from priorband.experiments.cases import RULES, CaseGrid
-from priorband.experiments.open_runs import losses_hold, named, studies, unpack
-from priorband.experiments.presets import cases, preset
+from priorband.experiments.open_runs import (
+    losses_match,
+    matching_records,
+    recorded_studies,
+    write_study,
+)
+from priorband.experiments.presets import cases_by_seed, preset_grids
 from priorband.experiments.progress import Progress
-from priorband.experiments.report.report import report
-from priorband.experiments.running import Places, run_cases
-from priorband.experiments.store import Store
+from priorband.experiments.report import full_report
+from priorband.experiments.result_store import ResultStore
+from priorband.experiments.runner import Folders, run_cases
 from priorband.named_methods import optimizer
 from priorband.values import replaced
 
 
-def placed(args: argparse.Namespace) -> Places:
-    """Where things are. Processes that run cases learn of the JAHS folder by the environment."""
+def experiment_folders(args: argparse.Namespace) -> Folders:
+    """The folders from the options; the one of JAHS goes to other processes by the environment."""
     if args.jahs is not None:
         os.environ[JAHS_FOLDER] = str(jahs_folder(args.jahs))
     data = data_folder(args.data)
-    return Places(args.results, data, paper_folder(args.paper, data))
+    return Folders(args.results, data, paper_folder(args.paper, data))
 
 
 def list_benchmarks(args: argparse.Namespace) -> int:
-    """Show the benchmarks."""
-    folder = placed(args).data
-    every = catalogue().values()
-    shown = [one for one in every if args.all or one.published or one.family != "LCBench"]
-    width = max(len(one.name) for one in shown)
-    for one in shown:
-        missing = one.missing(folder)
-        state = f"missing: {missing}" if missing else "here"
-        print(f"{one.name:<{width}}  {one.title}: {state}")
+    """List the benchmarks and what they need."""
+    folder = experiment_folders(args).data
+    entries = catalogue_entries().values()
+    shown = [
+        entry for entry in entries if args.all or entry.paper_name or entry.family != "LCBench"
+    ]
+    width = max(len(entry.name) for entry in shown)
+    for entry in shown:
+        missing = entry.missing(folder)
+        state = f"missing: {missing}" if missing else "available"
+        print(f"{entry.name:<{width}}  {entry.title}: {state}")
     return 0
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run a preset or a grid of one's own."""
-    where = placed(args)
-    grids = _narrowed(args, _grids(args, where))
+    """Run a preset or a grid of benchmarks and methods."""
+    folders = experiment_folders(args)
+    grids = _with_options(args, _grids(args, folders))
     if not args.benchmarks:
-        _note_missing(here(where))
+        _print_missing(available_benchmarks(folders))
     progress = Progress(args.processes)
     try:
-        run_cases(cases(grids), where, args.processes, progress)
+        run_cases(cases_by_seed(grids), folders, args.processes, progress)
     except KeyboardInterrupt:
         progress.stop()
-        print("Stopped. What is done is kept: the same command goes on.", file=sys.stderr)
+        print("Stopped. Finished runs are kept: run the same command to continue.", file=sys.stderr)
         raise
     finally:
         progress.stop()
-    print(f"Results are in {args.results}. `priorband bench report` shows them.")
+    print(f"The results are in {args.results}. `priorband bench report` shows them.")
     return 0
 
 
 def write_report(args: argparse.Namespace) -> int:
-    """Write the report of results."""
-    page = report(placed(args), args.also or (), lambda said: print(said, file=sys.stderr))
-    print(f"The report is {page}; beside it are Markdown, CSV and SVG files.")
+    """Write the report on results."""
+    page = full_report.write_report(
+        experiment_folders(args), args.also or (), lambda text: print(text, file=sys.stderr)
+    )
+    print(f"The report is {page}. The same folder has Markdown, CSV and SVG files.")
     return 0
 
 
 def replay_runs(args: argparse.Namespace) -> int:
-    """Decide and evaluate runs again."""
-    where = placed(args)
-    found = named(Store(where.results), args.runs)
-    wrong = []
-    for record, study, benchmark in studies(where, found):
+    """Repeat the decisions and evaluations of runs, and compare them with the records."""
+    folders = experiment_folders(args)
+    records = matching_records(ResultStore(folders.results), args.runs)
+    problems = []
+    for record, study, benchmark in recorded_studies(folders, records):
         if not study.replay().exact:
-            wrong.append(f"decided otherwise: {record.case.name}")
-        if not losses_hold(record, study, benchmark):
-            wrong.append(f"other losses: {record.case.name}")
-    if wrong:
-        print(*wrong, sep="\n")
+            problems.append(f"other decisions: {record.case.name}")
+        if not losses_match(record, study, benchmark):
+            problems.append(f"other losses: {record.case.name}")
+    if problems:
+        print(*problems, sep="\n")
         return 1
-    print(f"{len(found)} runs: all decisions and losses came out as recorded.")
+    print(f"{len(records)} runs: all decisions and losses are the same as recorded.")
     return 0
 
 
 def open_run(args: argparse.Namespace) -> int:
     """Write a run as a study."""
-    where = placed(args)
-    found = named(Store(where.results), args.runs)
-    if len(found) > 1:
-        raise DataError(f"{len(found)} runs are called {args.runs!r}. Name one.")
-    [(record, study, _)] = studies(where, found)
-    unpack(study, args.study)
-    print(f"{record.case.name} is the study {args.study}.")
+    folders = experiment_folders(args)
+    records = matching_records(ResultStore(folders.results), args.runs)
+    if len(records) > 1:
+        raise DataError(f"{len(records)} runs match {args.runs!r}. Name a single run.")
+    [(record, study, _)] = recorded_studies(folders, records)
+    write_study(study, args.study)
+    print(f"The run {record.case.name} is now the study {args.study}.")
     return 0
 
 
-def _grids(args: argparse.Namespace, where: Places) -> list[CaseGrid]:
-    _check(args)
+def _grids(args: argparse.Namespace, folders: Folders) -> list[CaseGrid]:
+    _check_names(args)
     if args.preset is not None:
-        return preset(args.preset, args.benchmarks or [one.name for one in here(where)])
+        return preset_grids(
+            args.preset, args.benchmarks or [entry.name for entry in available_benchmarks(folders)]
+        )
     if not args.benchmarks or not args.methods:
-        raise MethodError("Name a --preset, or --benchmarks and --methods of your own.")
+        raise MethodError("Use --preset, or both --benchmarks and --methods.")
     return [
         CaseGrid(rules, (), QUALITIES, (), range(10), 1, 12.0) for rules in args.rules or ("paper",)
     ]
 
 
-def _note_missing(known: Sequence[CatalogueEntry]) -> None:
-    """Say which of the paper's benchmarks are not run, and which by a stand-in."""
-    whole = {one.published for one in catalogue().values() if one.published}
-    missing = sorted(whole - {one.published for one in known})
-    stand_ins = [one.title for one in known if one.stands_in]
-    said = [f"Not here: {', '.join(missing)}."] * bool(missing)
-    said += [f"By models that stand in: {', '.join(stand_ins)}."] * bool(stand_ins)
-    said += ["So the Hartmann functions are run."] * (not known)
-    if said:
-        print(f"{' '.join(said)} `priorband bench list` says what they need.", file=sys.stderr)
+def _print_missing(available: Sequence[CatalogueEntry]) -> None:
+    """Print which of the paper's benchmarks are missing, and which have stand-ins."""
+    names = {entry.paper_name for entry in catalogue_entries().values() if entry.paper_name}
+    missing = sorted(names - {entry.paper_name for entry in available})
+    stand_ins = [entry.title for entry in available if entry.is_stand_in]
+    notes = [f"Missing: {', '.join(missing)}."] * bool(missing)
+    notes += [f"Replaced by stand-ins: {', '.join(stand_ins)}."] * bool(stand_ins)
+    notes += ["The Hartmann functions are run instead."] * (not available)
+    if notes:
+        print(f"{' '.join(notes)} `priorband bench list` says what they need.", file=sys.stderr)
 
 
-def _check(args: argparse.Namespace) -> None:
-    """Refuse names that mean nothing."""
+def _check_names(args: argparse.Namespace) -> None:
+    """Raise an error for an unknown method, benchmark, prior or set of rules."""
     for name in args.methods or ():
         optimizer(name)
     for name in args.benchmarks or ():
-        entry(name)
+        catalogue_entry(name)
     for name in args.priors or ():
         if name not in QUALITIES:
             raise SpaceError(f"Unknown prior {name!r}. {suggestion(name, QUALITIES)}")
@@ -134,17 +145,17 @@ def _check(args: argparse.Namespace) -> None:
             raise MethodError(f"Unknown rules {name!r}. {suggestion(name, RULES)}")
 
 
-def here(where: Places) -> Sequence[CatalogueEntry]:
-    """The paper's benchmarks that can be run, the real ones before their stand-ins."""
-    found: dict[str, CatalogueEntry] = {}
-    for one in catalogue().values():
-        if one.published and not one.missing(where.data):
-            found.setdefault(one.published, one)
-    return list(found.values())
+def available_benchmarks(folders: Folders) -> Sequence[CatalogueEntry]:
+    """The paper's benchmarks that can be run; a stand-in only where the real one is missing."""
+    available: dict[str, CatalogueEntry] = {}
+    for entry in catalogue_entries().values():
+        if entry.paper_name and not entry.missing(folders.data):
+            available.setdefault(entry.paper_name, entry)
+    return list(available.values())
 
 
-def _narrowed(args: argparse.Namespace, grids: list[CaseGrid]) -> list[CaseGrid]:
-    """The grids with what was asked for instead of their own."""
+def _with_options(args: argparse.Namespace, grids: list[CaseGrid]) -> list[CaseGrid]:
+    """The grids with the values from the options instead of their own."""
     changes = {
         name: value
         for name in ("benchmarks", "methods", "priors", "budget", "workers")
@@ -154,9 +165,9 @@ def _narrowed(args: argparse.Namespace, grids: list[CaseGrid]) -> list[CaseGrid]
         changes["seeds"] = range(args.seeds)
     wanted = [replaced(grid, **changes) for grid in grids if grid.rules in (args.rules or RULES)]
     if not wanted:
-        told = ", ".join(dict.fromkeys(grid.rules for grid in grids))
+        rules = ", ".join(dict.fromkeys(grid.rules for grid in grids))
         raise DataError(
-            f"Without other benchmarks the preset {args.preset} has no runs under these rules, "
-            f"only {told}. `priorband bench list` says what is missing."
+            f"With the available benchmarks, the preset {args.preset} has only runs under the "
+            f"rules {rules}. `priorband bench list` says what is missing."
         )
     return wanted

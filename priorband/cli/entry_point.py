@@ -1,11 +1,11 @@
-"""Where the command line begins and ends: words in, an exit code out.
+"""Run a command, print errors, and turn its outcome into an exit code.
 
-0    done
-1    an error that a person must mend
+0    success
+1    an error that the user must fix
 2    wrong usage
 3    stopped early, because the objective always fails in the same way
-4    storage is out of reach
-130  stopped by SIGINT, 143 by SIGTERM: the trial was handed back
+4    storage cannot be reached
+130  stopped by SIGINT, or 143 by SIGTERM; running trials were given back
 """
 
 import argparse
@@ -17,54 +17,54 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from priorband.cli.parser import parsed
+from priorband.cli.parser import parse
 from priorband.display.text import paragraphs, printable
 from priorband.errors import HaltedError, PriorbandError, StorageError
 
 DEBUG = "PRIORBAND_DEBUG"
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Do what the words say; the exit code."""
-    args = parsed(sys.argv[1:] if words is None else words)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    args = parse(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does by itself
+        sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does by default
     with warnings.catch_warnings():
-        warnings.showwarning = _note
-        code = _done(args)
+        warnings.showwarning = _print_warning
+        code = _run(args)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _let_go()
+        _discard_output()
     return code
 
 
-def _done(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> int:
     try:
         code: int = args.command(args)
         return code
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        _let_go()
+        _discard_output()
         return 141
     except Exception as error:
-        return _failed(error)
+        return _report_error(error)
 
 
-def _let_go() -> None:
-    """Write into nothing from here on: the reader has seen enough."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.close(nothing)
+def _discard_output() -> None:
+    """Send further output nowhere, since the reader has closed the pipe."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
 
 
-def _failed(error: Exception) -> int:
-    """Say what was wrong, without a traceback unless it is asked for."""
+def _report_error(error: Exception) -> int:
+    """Print an error, with its traceback if that is asked for, and return the exit code."""
     if os.environ.get(DEBUG, "0") not in ("", "0"):
         traceback.print_exception(error)
-    said = paragraphs(error) if isinstance(error, PriorbandError | OSError) else _unexpected(error)
-    print(f"priorband: {said}", file=sys.stderr)
+    expected = isinstance(error, PriorbandError | OSError)
+    print(f"priorband: {paragraphs(error) if expected else _unexpected(error)}", file=sys.stderr)
     if isinstance(error, StorageError):
         return 4
     return 3 if isinstance(error, HaltedError) else 1
@@ -72,10 +72,10 @@ def _failed(error: Exception) -> int:
 
 def _unexpected(error: Exception) -> str:
     text = printable(f"{type(error).__name__}: {error}")
-    return f"An error that was not foreseen: {text}. {DEBUG}=1 shows where."
+    return f"Unexpected error: {text}. Set {DEBUG}=1 to see the traceback."
 
 
-def _note(  # noqa: PLR0913  # as the standard library calls it
+def _print_warning(  # noqa: PLR0913  # as the standard library calls it
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -83,6 +83,6 @@ def _note(  # noqa: PLR0913  # as the standard library calls it
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning as a person wants to read it."""
+    """Print a warning without its place in our code."""
     del category, filename, lineno, file, line
     print(f"Note: {paragraphs(message)}", file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Getting what a person has named: objects in modules, spaces in files.
+"""Load what is named on the command line: objects in modules, and spaces in JSON files.
 
-Modules are imported because somebody typed their name, never because it is stored in a study.
+Only modules that the user names are imported, never one whose name is stored in a study.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from priorband.cli.argument_types import number
-from priorband.durable.serialize import TAG, from_plain
+from priorband.durable.serialize import TAG, from_data
 from priorband.errors import FormatError, MethodError, SpaceError, suggestion
 from priorband.fidelity import Fidelity
 from priorband.named_methods import optimizer
@@ -32,15 +32,15 @@ _KINDS: dict[str, Callable[..., Any]] = {
 }
 
 
-def current_folder_first() -> None:
-    """Let modules of the current folder be found, also by processes that this one starts."""
-    here = os.getcwd()
-    if sys.path[:1] != [here]:
-        sys.path.insert(0, here)
+def add_current_folder_to_path() -> None:
+    """Make modules in the current folder importable, here and in child processes."""
+    folder = os.getcwd()
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
 
 
-def module_of(name: str) -> ModuleType:
-    """The module of `module:name`."""
+def load_module(name: str) -> ModuleType:
+    """Import the module of `module:name`."""
     path = name.partition(":")[0]
     try:
         return importlib.import_module(path)
@@ -48,101 +48,106 @@ def module_of(name: str) -> ModuleType:
         if error.name and f"{path}.".startswith(f"{error.name}."):
             raise MethodError(
                 f"There is no module {path!r}, neither in {os.getcwd()} nor installed. Write "
-                f"module:name, for something in train.py train:name."
+                "module:name; for a function in train.py, that is train:function."
             ) from None
-        raise _broken(path, error) from error
+        raise _import_error(path, error) from error
     except (Exception, SystemExit) as error:
-        raise _broken(path, error) from error
+        raise _import_error(path, error) from error
 
 
-def named(name: str) -> Any:
-    """What `module:name` stands for."""
-    module, (path, _, attribute) = module_of(name), name.partition(":")
-    found: Any = module
+def load_object(name: str) -> Any:
+    """The object that `module:name` names."""
+    loaded: Any = load_module(name)
+    path, _, attribute = name.partition(":")
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            known = [other for other in vars(found) if not other.startswith("_")]
-            raise MethodError(f"{path!r} has no {attribute!r}. {suggestion(part, known)}")
-        found = getattr(found, part)
-    return found
+        if not hasattr(loaded, part):
+            available = [other for other in vars(loaded) if not other.startswith("_")]
+            raise MethodError(f"{path!r} has no {attribute!r}. {suggestion(part, available)}")
+        loaded = getattr(loaded, part)
+    return loaded
 
 
-def objective_named(name: str) -> Callable[[Any], Any]:
-    """An objective, or the word that it is none."""
-    found = named(name)
-    if not callable(found):
+def load_objective(name: str) -> Callable[[Any], Any]:
+    """The objective that `module:name` names; raise MethodError if it is not callable."""
+    loaded = load_object(name)
+    if not callable(loaded):
         raise MethodError(
-            f"{name} is no function but {type(found).__name__}: an objective is called with a "
-            "trial and returns a loss."
+            f"--objective {name} must be a function that is called with a trial and returns its "
+            f"loss, but is {type(loaded).__name__}."
         )
-    made: Callable[[Any], Any] = found
-    return made
+    objective: Callable[[Any], Any] = loaded
+    return objective
 
 
-def method_named(name: str) -> Optimizer:
-    """A method by its name, or one from a module."""
+def load_method(name: str) -> Optimizer:
+    """The built-in method of this name, or the one that `module:name` names."""
     if ":" not in name:
         return optimizer(name)
-    found = named(name)
-    if not isinstance(found, Optimizer):
-        raise MethodError(f"{name} must be an Optimizer, but is {type(found).__name__}.")
-    return found
+    loaded = load_object(name)
+    if not isinstance(loaded, Optimizer):
+        raise MethodError(f"--method {name} must be an Optimizer, but is {type(loaded).__name__}.")
+    return loaded
 
 
-def space_named(name: str) -> Space:
-    """A space from a module or a JSON file."""
-    found = space_in(Path(name)) if name.endswith(".json") else named(name)
-    if not isinstance(found, Space):
-        raise SpaceError(f"{name} must be a Space, but is {type(found).__name__}.")
-    return found
+def load_space(name: str) -> Space:
+    """The space that `module:name` names, or that a JSON file describes."""
+    loaded = read_space(Path(name)) if name.endswith(".json") else load_object(name)
+    if not isinstance(loaded, Space):
+        raise SpaceError(f"--space {name} must be a Space, but is {type(loaded).__name__}.")
+    return loaded
 
 
-def fidelity_named(name: str) -> Fidelity:
-    """A fidelity from `name:low:high`, or from a module."""
+def load_fidelity(name: str) -> Fidelity:
+    """The fidelity of `name:low:high`, or the one that `module:name` names."""
     parts = name.split(":")
     if len(parts) == 3:
         return Fidelity(parts[0], number(parts[1]), number(parts[2]))
-    found = named(name)
-    if not isinstance(found, Fidelity):
-        raise SpaceError(f"{name} must be a Fidelity, but is {type(found).__name__}.")
-    return found
+    loaded = load_object(name)
+    if not isinstance(loaded, Fidelity):
+        raise SpaceError(f"--fidelity {name} must be a Fidelity, but is {type(loaded).__name__}.")
+    return loaded
 
 
-def space_in(path: Path) -> Any:
-    """What a JSON file describes, a space if it is right: an object for each parameter, by name.
+def read_space(path: Path) -> Any:
+    """Read a space from a JSON file, which has one object per parameter, by name.
+
+    A file in the form that studies store may describe something else than a space.
 
     `{"lr": {"type": "float", "low": 1e-5, "high": 0.1, "log": true, "prior": 0.001}}`
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
     except OSError as error:
         raise SpaceError(f"{path} cannot be read: {error.strerror}.") from None
     except (ValueError, RecursionError) as error:
         raise SpaceError(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, dict):
-        raise SpaceError(f"{path} must hold an object with a parameter for each name.")
+        raise SpaceError(
+            f"{path} must contain a JSON object that maps names to parameters, such as "
+            '{"x": {"type": "float", "low": 0, "high": 1}}.'
+        )
     if TAG in data:
         return _restored(data)
-    return Space({name: _parameter(name, about) for name, about in data.items()})
+    return Space({name: _parameter(name, description) for name, description in data.items()})
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    unique = dict(pairs)
+    if len(unique) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} stands twice in one object")
-    return made
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {duplicate!r} appears twice in one object")
+    return unique
 
 
-def _parameter(name: str, about: Any) -> Any:
-    kind = about.get("type") if isinstance(about, dict) else None
+def _parameter(name: str, description: Any) -> Any:
+    kind = description.get("type") if isinstance(description, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SpaceError(
-            f"`{name}` needs a type: {', '.join(_KINDS)}. Write it as "
+            f"Parameter `{name}` needs a type, one of {', '.join(_KINDS)}. Write it as "
             '{"type": "float", "low": 0, "high": 1}.'
         )
-    options = {key: _restored(item) for key, item in about.items() if key != "type"}
+    options = {key: _restored(item) for key, item in description.items() if key != "type"}
     try:
         return _KINDS[kind](**options)
     except TypeError as error:
@@ -150,17 +155,17 @@ def _parameter(name: str, about: Any) -> Any:
 
 
 def _restored(data: Any) -> Any:
-    """Plain data, in which beliefs may stand as a study writes them."""
+    """The value of an option: a plain one, or a prior in the form that studies store."""
     if not isinstance(data, dict):
         return data
     try:
-        return from_plain(data)
+        return from_data(data)
     except FormatError as error:
         raise SpaceError(f"{error}") from None
 
 
-def _broken(path: str, error: BaseException) -> MethodError:
-    """A module that does not load, and where."""
+def _import_error(path: str, error: BaseException) -> MethodError:
+    """The error for a module whose import fails, with the line that failed."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -170,4 +175,4 @@ def _broken(path: str, error: BaseException) -> MethodError:
     if isinstance(error, SyntaxError):
         where = f" ({error.filename}, line {error.lineno})"
     what = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
-    return MethodError(f"Importing {path!r} failed: {what}{where}. Mend it and run again.")
+    return MethodError(f"Importing {path!r} failed: {what}{where}. Fix it and run again.")

@@ -1,8 +1,8 @@
-"""The grammar of the command line, and what it says when words do not fit."""
+"""The parser of the command line, with suggestions for mistyped commands and options."""
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, NoReturn, final
 
@@ -16,7 +16,7 @@ from priorband.cli import (
 )
 from priorband.display.text import paragraphs
 
-_CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)")
+_INVALID_CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)")
 
 
 @final
@@ -24,50 +24,51 @@ class Parser(argparse.ArgumentParser):
     """A parser that suggests what may have been meant."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what was wrong, and end with code 2."""
-        found = _CHOICE.search(message)
-        if found:
-            meant = _meant(found[1], found[2].replace("'", "").split(", "))
-            command = message.startswith("argument COMMAND")
-            message = f"There is no '{found[1]}' here.{meant}" if command else message + "." + meant
-        said = paragraphs(f"{self.prog}: {message}")
-        self.exit(2, f"{said}\n`{self.prog} --help` lists what there is.\n")
+        """Print what was wrong, and exit with code 2."""
+        invalid = _INVALID_CHOICE.search(message)
+        if invalid:
+            hint = _suggestion(invalid[1], invalid[2].replace("'", "").split(", "))
+            is_command = message.startswith("argument COMMAND")
+            what = f"There is no command '{invalid[1]}'" if is_command else message
+            message = f"{what}.{hint}"
+        text = paragraphs(f"{self.prog}: {message}")
+        self.exit(2, f"{text}\nRun `{self.prog} --help` to see what is available.\n")
 
     @property
-    def options(self) -> dict[str, argparse.Action]:
-        """What this parser calls its options."""
-        return dict(self._option_string_actions)
+    def options(self) -> list[str]:
+        """The names of the options of this parser."""
+        return list(self._option_string_actions)
 
 
-def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """What the words mean; wrong ones end the program with code 2."""
-    top, leaves = _grammar()
-    path = [word for word in words if not word.startswith("-")][:2]
-    leaf = leaves.get(" ".join(path)) or leaves.get(" ".join(path[:1]))
-    if leaf is not None or not path:
-        _refuse_unknown(leaf or top, words)
-    args = top.parse_args(list(words))
-    args.words = list(words)
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse the arguments; exit with code 2 if they are wrong."""
+    top, commands = _parsers()
+    path = [argument for argument in argv if not argument.startswith("-")][:2]
+    command = commands.get(" ".join(path)) or commands.get(" ".join(path[:1]))
+    if command is not None or not path:
+        _refuse_unknown_options(command or top, argv)
+    args = top.parse_args(list(argv))
+    args.argv = list(argv)
     return args
 
 
-def _refuse_unknown(parser: Parser, words: Sequence[str]) -> None:
-    """Name a mistyped option before another is missed."""
-    for word in words:
-        if word == "--":
+def _refuse_unknown_options(parser: Parser, argv: Sequence[str]) -> None:
+    """Exit on a mistyped option, before argparse complains about a missing one instead."""
+    for argument in argv:
+        if argument == "--":
             return
-        name = word.partition("=")[0]
+        name = argument.partition("=")[0]
         if name.startswith("--") and name not in parser.options:
-            parser.error(f"There is no option {name}.{_meant(name, parser.options)}")
+            parser.error(f"There is no option {name}.{_suggestion(name, parser.options)}")
 
 
-def _meant(word: str, known: Sequence[str] | dict[str, argparse.Action]) -> str:
-    close = get_close_matches(word, list(known), n=1, cutoff=0.5)
+def _suggestion(name: str, available: Iterable[str]) -> str:
+    close = get_close_matches(name, list(available), n=1, cutoff=0.5)
     return f" Did you mean {close[0]}?" if close else ""
 
 
-def _grammar() -> tuple[Parser, dict[str, Parser]]:
-    """The parser, and those of all commands by their words."""
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The main parser, and the parsers of all commands by name, such as `journal check`."""
     top = Parser(
         prog="priorband",
         description="Hyperparameter optimisation with expert priors and cheap proxies.",
@@ -75,25 +76,27 @@ def _grammar() -> tuple[Parser, dict[str, Parser]]:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"priorband {priorband.__version__}")
-    commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
+    top_commands = top.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
     groups: dict[str, Any] = {}
-    leaves: dict[str, Parser] = {}
+    parsers: dict[str, Parser] = {}
 
-    def command(path: str, does: str) -> argparse.ArgumentParser:
+    def command(path: str, summary: str) -> argparse.ArgumentParser:
         *group, name = path.split()
-        where: Any = groups[group[0]] if group else commands
-        made: Parser = where.add_parser(name, help=does, description=does, allow_abbrev=False)
-        leaves[path] = made
-        return made
+        siblings: Any = groups[group[0]] if group else top_commands
+        parser: Parser = siblings.add_parser(
+            name, help=summary, description=summary, allow_abbrev=False
+        )
+        parsers[path] = parser
+        return parser
 
     run_commands.grammar(command)
     status_commands.grammar(command)
     repair_commands.grammar(command)
-    journal = command("journal", "look after the records of a damaged study")
+    journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
     export_command.grammar(command)
-    bench = command("bench", "run the paper's evaluation, or one's own, and report it")
+    bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)
     bench_arguments.grammar(command)
-    return top, leaves
+    return top, parsers

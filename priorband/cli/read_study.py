@@ -3,7 +3,7 @@
 from priorband.display.text import printable
 from priorband.durable.open import creation, journal_at, open_study
 from priorband.durable.problem_data import problem_from_data
-from priorband.durable.serialize import TAG, from_plain
+from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
 from priorband.errors import MethodError
 from priorband.named_methods import optimizer
@@ -20,7 +20,7 @@ def open_for_reading(where: str) -> DurableStudy:
         journal = journal_at(where, read_only=True)
         try:
             stored = creation(journal).problem
-            prior = from_plain(stored["space"]).prior
+            prior = from_data(stored["space"]).prior
             custom = stored["method"].get(TAG) == "own"
             stand_in = optimizer("random") if custom else None
             problem = problem_from_data(stored, prior=prior, optimizer=stand_in)

@@ -15,100 +15,103 @@ from priorband.trial import IMPORTED
 
 
 def grammar(command: Command) -> None:
-    """What `retry` takes."""
-    retry = command("retry", "put the configurations of failed trials first in line")
+    """Add the parser of `retry`."""
+    retry = command("retry", "queue the configurations of failed trials, to be tried next")
     retry.add_argument("study", metavar="STUDY", help=STUDY)
-    retry.add_argument("trials", metavar="TRIAL", nargs="*", type=_trial, help="by number")
-    retry.add_argument("--failed", action="store_true", help="all that failed")
-    retry.add_argument("--kind", choices=FAILURE_KINDS, help="all that failed in this way")
+    retry.add_argument("trials", metavar="TRIAL", nargs="*", type=_trial, help="number of a trial")
+    retry.add_argument("--failed", action="store_true", help="retry all failed trials")
+    retry.add_argument("--kind", choices=FAILURE_KINDS, help="retry all that failed in this way")
     retry.set_defaults(command=_retry, parser=retry)
 
 
 def journal_grammar(command: Command) -> None:
-    """What `journal check` and `journal salvage` take."""
+    """Add the parsers of `journal check` and `journal salvage`."""
     check = command("journal check", "look for damage, without changing anything")
     check.add_argument("study", metavar="STUDY", help=STUDY)
     check.set_defaults(command=_check)
-    salvage = command("journal salvage", "write a new study from what is intact of another")
+    salvage = command("journal salvage", "write what is intact of a damaged study to a new one")
     salvage.add_argument("study", metavar="STUDY", help=STUDY)
-    salvage.add_argument("new", metavar="NEW", help="a place at which there is no study")
+    salvage.add_argument(
+        "new", metavar="NEW", help="where to write the new study: a folder or URL without one"
+    )
     salvage.set_defaults(command=_salvage)
 
 
 def _trial(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a trial is a number, got {text!r}")
+        raise argparse.ArgumentTypeError(f"a trial must be a number, got {text!r}")
     return int(text)
 
 
 def _retry(args: argparse.Namespace) -> int:
     if bool(args.trials) == bool(args.failed or args.kind):
-        args.parser.error("name trials by number, or give --failed or --kind")
+        args.parser.error("give either the numbers of trials, or --failed or --kind")
     with open_study(args.study) as study:
         if args.trials:
             chosen, skipped = args.trials, 0
         else:
-            failed = list(_failed(study, args.kind))
-            chosen = [number for number, again in failed if not again]
+            failed = list(_failed_trials(study, args.kind))
+            chosen = [number for number, queued in failed if not queued]
             skipped = len(failed) - len(chosen)
         study.retry(chosen)
-        full = study.spending().reached(study.budget)
-    print(f"Put first in line: {_many(len(chosen))}.")
+        reached = study.spending().reached(study.budget)
+    print(f"Queued to be tried next: {_trials(len(chosen))}.")
     if skipped:
-        print(f"Left out, because they are tried again already: {_many(skipped)}.")
-    if full and chosen:
-        print(f"The budget is handed out ({', '.join(full)}): give the next run a larger one.")
+        print(f"Skipped, because they are already queued: {_trials(skipped)}.")
+    if reached and chosen:
+        print(f"The budget is used up ({', '.join(reached)}): give the next run a larger one.")
     return 0
 
 
-def _failed(study: DurableStudy, kind: str | None) -> Iterator[tuple[int, bool]]:
-    """The trials that failed, in some way or in any, and whether each was queued again since."""
+def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int, bool]]:
+    """The trials that failed in this way, or in any, and whether each was queued since then."""
     history = study.state.history
-    since: dict[object, int] = {}
-    ended: dict[int, int] = {}
-    for place, event in enumerate(history.events):
+    queued_at: dict[object, int] = {}
+    failed_at: dict[int, int] = {}
+    for index, event in enumerate(history.events):
         if isinstance(event, Queued):
-            since[event.config] = place
+            queued_at[event.config] = index
         elif isinstance(event, Failed):
-            ended[event.trial] = place
-    for number, place in ended.items():
+            failed_at[event.trial] = index
+    for number, index in failed_at.items():
         outcome = history.outcome(number)
         assert outcome is not None
         if outcome.trial.origin == IMPORTED or kind not in (None, outcome.reason.split(":")[0]):
             continue
-        yield number, since.get(outcome.config, -1) > place
+        yield number, queued_at.get(outcome.config, -1) > index
 
 
 def _check(args: argparse.Namespace) -> int:
     from priorband.repair.check import check
 
-    found = check(args.study)
-    intact = f"{found.records} records of {_many(found.trials)}"
-    if found.sound:
-        print(f"{printable(found.where)} is sound: {intact}.")
+    inspection = check(args.study)
+    where = printable(inspection.where)
+    intact = f"{inspection.records} records of {_trials(inspection.trials)}"
+    if inspection.sound:
+        print(f"{where} is not damaged: {intact}.")
         return 0
-    print(f"{printable(found.where)} is damaged; intact are {intact}. Found:")
-    _list(found.findings)
-    print(salvage_hint(printable(found.where)).partition("; ")[2])
+    print(f"{where} is damaged. Still intact: {intact}. Damage found:")
+    _print_findings(inspection.findings)
+    print(salvage_hint(where).partition("; ")[2])
     return 1
 
 
 def _salvage(args: argparse.Namespace) -> int:
     from priorband.repair.salvage import salvage
 
-    made = salvage(args.study, args.new)
-    print(f"{printable(made.where)} is made of {made.kept} intact records.")
-    for what, findings in (("Left out", made.dropped), ("Changed", made.changed)):
+    result = salvage(args.study, args.new)
+    print(f"Wrote {result.kept} intact records to {printable(result.where)}.")
+    for title, findings in (("Left out", result.dropped), ("Changed", result.changed)):
         if findings:
-            print(f"{what}:")
-            _list(findings)
+            print(f"{title}:")
+            _print_findings(findings)
     return 0
 
 
-def _list(findings: Iterable[Finding]) -> None:
-    for one in findings:
-        print(f"  {printable(one)}")
+def _print_findings(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        print(f"  {printable(finding)}")
 
 
-def _many(number: int) -> str:
+def _trials(number: int) -> str:
     return f"{number} trial{'' if number == 1 else 's'}"

@@ -12,19 +12,19 @@ from priorband.cli.argument_types import (
     above_zero,
     at_least_zero,
     count,
-    fidelity,
-    method,
-    place,
+    fidelity_name,
+    method_name,
+    object_name,
     retries,
-    space,
+    space_name,
 )
 from priorband.cli.load_objects import (
-    current_folder_first,
-    fidelity_named,
-    method_named,
-    module_of,
-    objective_named,
-    space_named,
+    add_current_folder_to_path,
+    load_fidelity,
+    load_method,
+    load_module,
+    load_objective,
+    load_space,
 )
 from priorband.display.displays import Show
 from priorband.display.text import paragraphs, printable
@@ -32,7 +32,7 @@ from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
 from priorband.durable.records import FailedRecord, decode
-from priorband.durable.serialize import to_plain
+from priorband.durable.serialize import to_data
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
@@ -42,124 +42,128 @@ from priorband.workers.tuning import tune
 
 _BUDGET = ("trainings", "trials", "cost", "hours")
 _SHOWN = {
-    "plain": "lines without control codes, as when piped",
-    "json": "a JSON object a line",
-    "quiet": "nothing but what needs action",
+    "plain": "print lines without control codes, as when output is piped",
+    "json": "print one JSON object per line",
+    "quiet": "print only messages that need action",
 }
 _OPTIONS = ("trial_seconds", "step_seconds", "grace", "patience", "keep", "show_output")
 
 
 def grammar(command: Command) -> None:
-    """What the two commands take."""
-    run = command("run", "start a study, or resume it, and work until its budget is spent")
-    _working(run)
-    about = run.add_argument_group("the study, when it is new")
-    about.add_argument(
+    """Add the parsers of the two commands."""
+    run = command("run", "start or resume a study, and run trials until its budget is used up")
+    _add_worker_arguments(run)
+    new = run.add_argument_group("the study, if it is new")
+    new.add_argument(
         "--space",
-        type=space,
+        type=space_name,
         metavar="WHERE",
-        help="module:name or space.json; without, SPACE or space in the objective's module",
+        help="module:name or space.json (default: SPACE or space in the objective's module)",
     )
-    about.add_argument(
+    new.add_argument(
         "--fidelity",
-        type=fidelity,
+        type=fidelity_name,
         metavar="WHAT",
-        help="name:low:high, such as epochs:1:81, or "
-        "module:name; without, FIDELITY or fidelity in the objective's module",
+        help="name:low:high, such as epochs:1:81, or module:name (default: FIDELITY or fidelity "
+        "in the objective's module)",
     )
-    about.add_argument("--seed", type=int, metavar="S")
-    about.add_argument(
+    new.add_argument("--seed", type=int, metavar="S", help="seed of all random decisions")
+    new.add_argument(
         "--maximize", action="store_true", default=None, help="higher values are better"
     )
     limits = run.add_argument_group("the budget of all workers together")
     limits.add_argument(
-        "--budget", dest="trainings", type=above_zero, metavar="N", help="full trainings"
+        "--budget", dest="trainings", type=above_zero, metavar="N", help="number of full trainings"
     )
-    limits.add_argument("--trials", type=count, metavar="N")
-    limits.add_argument("--cost", type=above_zero, metavar="C", help="of what trials report")
-    limits.add_argument("--hours", type=above_zero, metavar="H", help="with somebody at work")
+    limits.add_argument("--trials", type=count, metavar="N", help="number of trials")
+    limits.add_argument(
+        "--cost", type=above_zero, metavar="C", help="total cost, as returned by the objective"
+    )
+    limits.add_argument(
+        "--hours", type=above_zero, metavar="H", help="hours during which any worker is active"
+    )
     run.set_defaults(command=_run)
-    worker = command("worker", "work on a study that exists, together with others")
-    _working(worker)
+    worker = command("worker", "add workers to an existing study")
+    _add_worker_arguments(worker)
     worker.add_argument(
         "--leave",
         action="store_true",
-        help="go when nothing is left to hand out; without, stay "
-        "while others are at work on the last trials",
+        help="exit when no trial is left to start (default: stay while other workers run the "
+        "last trials, in case one is given back)",
     )
     worker.set_defaults(command=_worker)
 
 
-def _working(parser: argparse.ArgumentParser) -> None:
+def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help=STUDY)
     parser.add_argument(
         "--objective",
-        type=place,
+        type=object_name,
         required=True,
         metavar="module:function",
-        help="called with a trial, returns its loss",
+        help="function that is called with a trial and returns its loss",
     )
     parser.add_argument(
         "--method",
-        type=method,
+        type=method_name,
         metavar="NAME",
-        help="see `priorband methods`; module:name for one of your own",
+        help="one of `priorband methods`, or module:name for one of your own",
     )
     here = parser.add_argument_group("workers on this machine")
-    here.add_argument("--workers", type=count, default=1, metavar="N")
-    here.add_argument("--gpus-per-trial", type=_gpus, metavar="K")
-    here.add_argument("--folder", metavar="DIR", help="checkpoints of a study in a database")
+    here.add_argument("--workers", type=count, default=1, metavar="N", help="how many (default 1)")
+    here.add_argument("--gpus-per-trial", type=_gpus, metavar="K", help="GPUs for each worker")
     here.add_argument(
-        "--trial-seconds", type=above_zero, metavar="S", help="a trial that takes longer has failed"
+        "--folder", metavar="DIR", help="folder for checkpoints, if the study is in a database"
     )
+    here.add_argument("--trial-seconds", type=above_zero, metavar="S", help="time limit of a trial")
     here.add_argument(
         "--step-seconds",
         type=above_zero,
         metavar="S",
-        help="a trial without a report for so long has failed",
+        help="time limit between two reported steps of a trial",
     )
     here.add_argument(
         "--grace",
         type=at_least_zero,
         metavar="S",
-        help="a running step is given when the worker is stopped",
+        help="seconds that a running step gets to finish when the worker is stopped",
     )
     here.add_argument(
         "--patience",
         type=at_least_zero,
         metavar="S",
-        help="to wait for storage that is out of reach",
+        help="seconds to wait for storage that does not respond",
     )
     here.add_argument(
         "--lease",
         type=above_zero,
         default=LEASE,
         metavar="S",
-        help="until a silent worker's trial goes to another",
+        help=f"seconds until the trial of a silent worker goes to another (default {LEASE:g})",
     )
     here.add_argument(
         "--retries",
         type=retries,
         metavar="LIST",
-        help="attempts by kind of failure: raised=2,memory=1",
+        help="number of attempts by kind of failure, such as raised=2,memory=1",
     )
-    here.add_argument("--keep", choices=("promotable", "all"), help="which checkpoints stay")
+    here.add_argument("--keep", choices=("promotable", "all"), help="which checkpoints to keep")
     here.add_argument(
         "--same-process",
         action="store_true",
-        help="no process for each trial: quicker, but nothing holds a trial that hangs or crashes",
+        help="run trials in the worker's own process: faster to start, but a trial that hangs or "
+        "crashes takes the worker with it",
     )
     here.add_argument(
         "--show-output",
         action="store_true",
         default=None,
-        help="what trials print goes to the terminal, not to a file",
+        help="show what trials print, instead of writing it to a file",
     )
-    showing(parser)
+    _add_display_arguments(parser)
 
 
-def showing(parser: argparse.ArgumentParser) -> None:
-    """How to show what goes on."""
+def _add_display_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
     for name in _SHOWN:
         group.add_argument(
@@ -172,28 +176,28 @@ def _gpus(text: str) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    current_folder_first()
+    add_current_folder_to_path()
     limits = {name: getattr(args, name) for name in _BUDGET if getattr(args, name) is not None}
     budget = Budget(**limits) if limits else None
-    objective = objective_named(args.objective)
+    objective = load_objective(args.objective)
     problem = _problem(args)
     if problem.pop("new") and budget is None:
         raise SpaceError(
-            f"{printable(_place(args))} is a new study and needs a budget, such as --budget 12 "
-            "full trainings; or --trials, --cost or --hours."
+            f"{printable(_place(args))} is a new study and needs a budget: --budget 12 for 12 "
+            "full trainings, or --trials, --cost or --hours."
         )
     problem |= {"seed": args.seed, "maximize": args.maximize}
     return _work(args, objective, problem | {"budget": budget})
 
 
 def _worker(args: argparse.Namespace) -> int:
-    current_folder_first()
-    return _work(args, objective_named(args.objective), {"wait": not args.leave})
+    add_current_folder_to_path()
+    return _work(args, load_objective(args.objective), {"wait": not args.leave})
 
 
 def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int:
     allowed_attempts(args.retries)
-    how = None if args.method is None else method_named(args.method)
+    optimizer = None if args.method is None else load_method(args.method)
     options = {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
     options |= {"workers": args.workers, "gpus_per_trial": args.gpus_per_trial}
     options |= {"folder": args.folder, "lease": args.lease, "retries": args.retries}
@@ -202,7 +206,7 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         tune(
             objective,
             study=args.study,
-            method=how,
+            method=optimizer,
             fresh_process=not args.same_process,
             show=show,
             **options,
@@ -210,43 +214,45 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         )
     except (KeyboardInterrupt, SystemExit) as stopped:
         code = stopped.code if isinstance(stopped, SystemExit) else 130
-        print(f"To resume: {_again(args)}", file=sys.stderr)
+        print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
     except HaltedError:
         _show_last_traceback(args.study)
         if sys.stdout.isatty() and show not in ("quiet", "json"):
-            return 3  # it has been said, right above
+            return 3  # the display has just shown the message
         raise
     return 0
 
 
 def _problem(args: argparse.Namespace) -> dict[str, Any]:
-    """The space and the fidelity: as given, or for a new study from the objective's module."""
-    given = None if args.space is None else space_named(args.space)
-    upto = None if args.fidelity is None else fidelity_named(args.fidelity)
-    module = module_of(args.objective)
-    found = _attribute(module, "space", Space)
+    """The space and fidelity from the options, or for a new study from the objective's module."""
+    space = None if args.space is None else load_space(args.space)
+    fidelity = None if args.fidelity is None else load_fidelity(args.fidelity)
+    module = load_module(args.objective)
+    module_space = _attribute(module, "space", Space)
     stored = _stored(args.study)
     if stored is not None:
-        if given is None and found is not None and to_plain(found) != stored.get("space"):
+        ignored = module_space if space is None else None
+        if ignored is not None and to_data(ignored) != stored.get("space"):
             print(
-                f"Note: the space in {module.__name__} is not the study's own, which counts. "
-                "--space compares the two.",
+                f"Note: the space in {module.__name__} differs from the space of the study, which "
+                "is used. Pass --space to see the differences.",
                 file=sys.stderr,
             )
-        return {"space": given, "fidelity": upto, "new": False}
-    if given is None and found is None:
+        return {"space": space, "fidelity": fidelity, "new": False}
+    if space is None and module_space is None:
         raise FormatError(
             f"There is no study in {printable(_place(args))}, and {module.__name__} has no SPACE "
-            "to begin one with. Give --space module:name or --space space.json, or mend the path."
+            "to create one with. Pass --space module:name or --space space.json, or fix the path."
         )
-    own = _attribute(module, "fidelity", Fidelity)
-    return {"space": given or found, "fidelity": upto or own, "new": True}
+    module_fidelity = _attribute(module, "fidelity", Fidelity)
+    return {"space": space or module_space, "fidelity": fidelity or module_fidelity, "new": True}
 
 
 def _attribute(module: Any, name: str, kind: type) -> Any:
-    found = [getattr(module, spelling, None) for spelling in (name.upper(), name)]
-    return next((one for one in found if isinstance(one, kind)), None)
+    """The attribute NAME or name of a module, if it has one of this type."""
+    values = [getattr(module, spelling, None) for spelling in (name.upper(), name)]
+    return next((value for value in values if isinstance(value, kind)), None)
 
 
 def _stored(where: str) -> Mapping[str, Any] | None:
@@ -262,10 +268,10 @@ def _place(args: argparse.Namespace) -> str:
     return shown(args.study)
 
 
-def _again(args: argparse.Namespace) -> str:
-    """The same command, without a password."""
-    words = [_place(args) if word == args.study else word for word in args.words]
-    return printable(shlex.join(["priorband", *words]))
+def _resume_command(args: argparse.Namespace) -> str:
+    """The same command again, without a password."""
+    argv = [_place(args) if argument == args.study else argument for argument in args.argv]
+    return printable(shlex.join(["priorband", *argv]))
 
 
 def _show_last_traceback(where: str) -> None:

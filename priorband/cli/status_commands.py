@@ -9,10 +9,23 @@ from typing import Any
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.displays import display
-from priorband.display.overview import Overview, Result, as_json, overview, result_json
+from priorband.display.overview import (
+    Overview,
+    Result,
+    as_json,
+    result_json,
+    study_overview,
+)
 from priorband.display.polling import StudyWatcher
-from priorband.display.summary import best, cells, counts, spent, standing, workers
-from priorband.display.text import config_lines, jsonable, level, moment, printable
+from priorband.display.summary import (
+    best_text,
+    budget_text,
+    result_text,
+    running_cells,
+    trials_text,
+    workers_text,
+)
+from priorband.display.text import config_lines, fidelity_text, jsonable, moment, printable
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
@@ -24,28 +37,32 @@ _PAUSE = 0.25
 _COLUMNS = ("trial", "attempt", "rung", "step", "value", "elapsed", "origin", "worker")
 _RIGHT = _COLUMNS[:6]
 _LAST_FAILURES = 3
-_LONGEST = 160
+_LONGEST_REASON = 160
 
 
 def grammar(command: Command) -> None:
-    """What the commands take."""
-    status = _of_a_study(command, "status", "show how a study stands")
-    status.add_argument("--watch", action="store_true", help="until the study is over")
+    """Add the parsers of the commands."""
+    status = _study_command(command, "status", "show the progress of a study")
+    status.add_argument(
+        "--watch", action="store_true", help="keep watching until the budget is used up"
+    )
     status.set_defaults(command=_status)
-    found = _of_a_study(command, "best", "print the best configuration")
-    found.add_argument("--full", action="store_true", help="of the full trainings only")
-    found.set_defaults(command=_best)
-    again = _of_a_study(command, "replay", "make every decision again, and compare")
-    again.set_defaults(command=_replay)
-    known = command("methods", "list the methods")
-    known.add_argument("--json", action="store_true", help="as JSON")
-    known.set_defaults(command=_methods)
+    best = _study_command(command, "best", "print the best configuration")
+    best.add_argument("--full", action="store_true", help="consider only full trainings")
+    best.set_defaults(command=_best)
+    replay = _study_command(
+        command, "replay", "recompute every decision, and compare it with what was recorded"
+    )
+    replay.set_defaults(command=_replay)
+    listing = command("methods", "list the methods")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    listing.set_defaults(command=_methods)
 
 
-def _of_a_study(command: Command, name: str, does: str) -> argparse.ArgumentParser:
-    parser = command(name, does)
+def _study_command(command: Command, name: str, summary: str) -> argparse.ArgumentParser:
+    parser = command(name, summary)
     parser.add_argument("study", metavar="STUDY", help=STUDY)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
 
@@ -53,64 +70,65 @@ def _status(args: argparse.Namespace) -> int:
     with open_for_reading(args.study) as study:
         if args.watch:
             return _watch(study, "json" if args.json else None)
-        seen = StudyWatcher(study).look()
+        overview = StudyWatcher(study).read()
         if args.json:
-            _print_json(as_json(seen) | {"method": _method(study), "seed": study.problem.seed})
+            _print_json(as_json(overview) | {"method": _method(study), "seed": study.problem.seed})
         else:
-            print(*_lines(study, seen), sep="\n")
+            print(*_status_lines(study, overview), sep="\n")
     return 0
 
 
 def _watch(study: DurableStudy, show: str | None) -> int:
     with display(study, show) as shown:
-        while not (reason := _over(study)):
+        while not (reason := _end_reason(study)):
             shown.tick()
             time.sleep(_PAUSE)
         shown.finish(reason)
     return 0
 
 
-def _over(study: DurableStudy) -> str:
-    """Why there is nothing more to watch; empty while there may be."""
+def _end_reason(study: DurableStudy) -> str:
+    """Why the study is over; empty if it is not."""
     try:
-        seen = overview(study, [], study.journal.now())
-    except StorageError:  # the display goes on looking
+        overview = study_overview(study, [], study.journal.now())
+    except StorageError:  # the display keeps trying
         return ""
-    return f"The budget is used up: {' and '.join(seen.reached)}." if seen.over else ""
+    return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""
 
 
-def _lines(study: DurableStudy, seen: Overview) -> Iterator[str]:
+def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
     problem = study.problem
-    aim = "maximise" if seen.maximize else "minimise"
-    low, high = level(problem.fidelity.low), level(problem.fidelity.high)
-    about = f"{aim}, {printable(seen.fidelity)} {low} to {high}, {_method(study)}"
-    yield printable(seen.where)
-    yield f"study    {about}, seed {problem.seed}, begun {moment(seen.created)[:19]} UTC"
-    yield f"budget   {spent(seen)}"
-    yield f"trials   {counts(seen)}"
-    yield f"best     {best(seen)}"
-    yield f"workers  {workers(seen)}"
-    for outcome in _failures(study.state.history.observations):
-        yield f"failed   trial {outcome.trial.id}, {_short(outcome.reason)}"
-    if seen.running:
+    aim = "maximise" if overview.maximize else "minimise"
+    low, high = fidelity_text(problem.fidelity.low), fidelity_text(problem.fidelity.high)
+    description = f"{aim}, {printable(overview.fidelity)} {low} to {high}, {_method(study)}"
+    created = f"{moment(overview.created)[:19]} UTC"
+    yield printable(overview.where)
+    yield f"study    {description}, seed {problem.seed}, created {created}"
+    yield f"budget   {budget_text(overview)}"
+    yield f"trials   {trials_text(overview)}"
+    yield f"best     {best_text(overview)}"
+    yield f"workers  {workers_text(overview)}"
+    for outcome in _latest_failures(study.state.history.observations):
+        yield f"failed   trial {outcome.trial.id}, {_shortened(outcome.reason)}"
+    if overview.running:
         yield ""
-        yield from _table(seen)
+        yield from _table(overview)
 
 
-def _failures(ended: tuple[Observation, ...]) -> list[Observation]:
-    """The latest failures."""
-    return [outcome for outcome in ended if outcome.failed][-_LAST_FAILURES:]
+def _latest_failures(outcomes: tuple[Observation, ...]) -> list[Observation]:
+    return [outcome for outcome in outcomes if outcome.failed][-_LAST_FAILURES:]
 
 
-def _short(text: str) -> str:
-    made = printable(" ".join(text.split()))
-    return made if len(made) <= _LONGEST else made[: _LONGEST - 3] + "..."
+def _shortened(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
 
 
-def _table(seen: Overview) -> Iterator[str]:
+def _table(overview: Overview) -> Iterator[str]:
     titles = {name: name for name in _COLUMNS}
-    titles |= {"step": printable(seen.fidelity), "value": "value" if seen.maximize else "loss"}
-    rows = [titles, *(cells(one) for one in seen.running)]
+    titles["step"] = printable(overview.fidelity)
+    titles["value"] = "value" if overview.maximize else "loss"
+    rows = [titles, *(running_cells(running) for running in overview.running)]
     widths = {name: max(len(row[name]) for row in rows) for name in _COLUMNS}
     for row in rows:
         parts = [
@@ -121,30 +139,31 @@ def _table(seen: Overview) -> Iterator[str]:
 
 
 def _method(study: DurableStudy) -> str:
-    """What the study's method is called, if it has a name."""
-    how, own = study.problem.optimizer, custom_method(study)
-    return own or next((name for name in methods() if optimizer(name) == how), "a custom method")
+    """The name of the study's method, if it has one."""
+    used, own = study.problem.optimizer, custom_method(study)
+    return own or next((name for name in methods() if optimizer(name) == used), "a custom method")
 
 
 def _best(args: argparse.Namespace) -> int:
     with open_for_reading(args.study) as study:
-        seen = overview(study, [], study.journal.now())
-    found = seen.best_in_full if args.full else seen.best
-    if found is None:
+        overview = study_overview(study, [], study.journal.now())
+    best = overview.best_in_full if args.full else overview.best
+    if best is None:
         what = "full training" if args.full else "trial"
-        raise TrialError(f"No {what} has succeeded yet: {counts(seen)}. Try again later.")
+        counts = trials_text(overview)
+        raise TrialError(f"No {what} has succeeded yet: {counts}. Try again later.")
     if args.json:
-        direction = "maximize" if seen.maximize else "minimize"
-        about = result_json(found) or {}
-        _print_json(about | {"full": found.fidelity == seen.full, "direction": direction})
+        direction = "maximize" if overview.maximize else "minimize"
+        data = result_json(best) or {}
+        _print_json(data | {"full": best.fidelity == overview.full, "direction": direction})
     else:
-        print(*_found(found, seen), sep="\n")
+        print(*_best_lines(best, overview), sep="\n")
     return 0
 
 
-def _found(found: Result, seen: Overview) -> Iterator[str]:
-    yield standing(found, seen)
-    yield from config_lines(found.config)
+def _best_lines(best: Result, overview: Overview) -> Iterator[str]:
+    yield result_text(best, overview)
+    yield from config_lines(best.config)
 
 
 def _replay(args: argparse.Namespace) -> int:
@@ -152,21 +171,21 @@ def _replay(args: argparse.Namespace) -> int:
         replay = study.replay()
     differing = replay.differing
     if args.json:
-        unlike = [{"trial": step.trial.id, "differs": _differs(step)} for step in differing]
-        _print_json({"exact": replay.exact, "decisions": len(replay.steps), "differing": unlike})
+        changed = [{"trial": step.trial.id, "differs": _differences(step)} for step in differing]
+        _print_json({"exact": replay.exact, "decisions": len(replay.steps), "differing": changed})
     elif replay.exact:
         print(f"Exact: all {len(replay.steps)} decisions came out as recorded.")
     else:
-        print(f"Not exact: {len(differing)} of {len(replay.steps)} decisions came out otherwise.")
+        print(f"Not exact: {len(differing)} of {len(replay.steps)} decisions came out differently.")
         for step in differing:
-            for name, (was, now) in _differs(step).items():
-                parts = f"{printable(repr(was))} in the study, {printable(repr(now))} again"
-                print(f"  trial {step.trial.id}: {printable(name)} {parts}")
+            for name, (old, new) in _differences(step).items():
+                both = f"{printable(repr(old))} in the study, {printable(repr(new))} recomputed"
+                print(f"  trial {step.trial.id}: {printable(name)} {both}")
     return 0 if replay.exact else 1
 
 
-def _differs(step: Step) -> dict[str, list[Any]]:
-    """What a decision has now that it had otherwise before."""
+def _differences(step: Step) -> dict[str, list[Any]]:
+    """What differs between a recorded decision and the recomputed one: the old and new value."""
     names = ("fidelity", "slot", "parent", "origin", "root")
     both = {name: [getattr(step.trial, name), getattr(step.again, name)] for name in names}
     old, new = step.trial.config, step.again.config
@@ -175,12 +194,12 @@ def _differs(step: Step) -> dict[str, list[Any]]:
 
 
 def _methods(args: argparse.Namespace) -> int:
-    known = methods()
+    descriptions = methods()
     if args.json:
-        _print_json(known)
+        _print_json(descriptions)
     else:
-        width = max(map(len, known))
-        print(*(f"{name:<{width}}  {line}" for name, line in known.items()), sep="\n")
+        width = max(map(len, descriptions))
+        print(*(f"{name:<{width}}  {line}" for name, line in descriptions.items()), sep="\n")
     return 0
 
 

@@ -1,1 +1,1 @@
-"""Showing how a study is going: in a terminal, as lines, or as JSON."""
+"""Show the progress of a study: live in a terminal, as lines, or as JSON."""

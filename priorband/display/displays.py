@@ -1,7 +1,7 @@
-"""How a running study is shown: live in a terminal, as plain lines elsewhere, as JSON, or not.
+"""Choose how a running study is shown: live in a terminal, as plain lines, as JSON, or not at all.
 
-A display never ends a worker: storage that does not answer, a pipe that is closed and a mistake in
-here cost the display, not the work.
+A display must never stop a worker: if storage does not respond, a pipe is closed or the display has
+a bug, only the display is affected.
 """
 
 import os
@@ -18,39 +18,39 @@ from priorband.errors import ArgumentError
 
 Show = Literal["live", "plain", "json", "quiet"]
 SHOWS: tuple[Show, ...] = Show.__args__  # type: ignore[attr-defined]  # a Literal has them
-ECHO = 2.0  # seconds in which the same message is an echo
+REPEAT_SECONDS = 2.0  # within this time a message that several workers send is shown once
 
 
 class Display(Protocol):
-    """Something that shows how a study goes."""
+    """Something that shows the progress of a study."""
 
     def say(self, text: str) -> None:
-        """A message for people; may be called by a signal handler, in the middle of anything."""
+        """Show a message; may be called by a signal handler at any time."""
 
     def tick(self) -> None:
-        """Called now and then: show what is new."""
+        """Show what is new, if it is time; called several times a second."""
 
     def finish(self, reason: str) -> None:
-        """The study has ended, for now or for good."""
+        """Show why the run has ended, and the best result."""
 
 
-def given_show(show: str | None) -> Show:
-    """A way to show; without one, live on a terminal and plain elsewhere."""
+def checked_show(show: str | None) -> Show:
+    """Check `show`; without one, choose "live" in a terminal and "plain" elsewhere."""
     if show is None:
         dumb = os.environ.get("TERM") in ("dumb", "unknown")
         return "live" if sys.stdout and sys.stdout.isatty() and not dumb else "plain"
     if show not in SHOWS:
         raise ArgumentError(
-            f"`show` must be one of {', '.join(map(repr, SHOWS))}, or None for what fits the "
-            f"place, got {show!r}."
+            f"`show` must be one of {', '.join(map(repr, SHOWS))}, or None to choose between "
+            f"'live' and 'plain' automatically, got {show!r}."
         )
     return show
 
 
 @contextmanager
 def display(study: DurableStudy, show: str | None) -> Iterator[Display]:
-    """The display that was asked for, or the one that fits the place."""
-    chosen = given_show(show)
+    """The display that `show` asks for, open within a `with` block."""
+    chosen = checked_show(show)
     if chosen == "live":
         with LiveDisplay(study) as live:
             yield SafeDisplay(live)
@@ -64,30 +64,33 @@ def display(study: DurableStudy, show: str | None) -> Iterator[Display]:
 
 @final
 class SafeDisplay:
-    """A display whose mistakes harm nobody."""
+    """Wraps a display so that an exception in it does not reach the worker."""
 
-    def __init__(self, shown: Display) -> None:
-        self.shown = shown
-        self._said = ("", -ECHO)
+    def __init__(self, inner: Display) -> None:
+        self.inner = inner
+        self._last_message = ("", -REPEAT_SECONDS)
 
     def say(self, text: str) -> None:
-        """As the display does; what several workers say at once is said once."""
+        """Show a message, unless the same one was shown a moment ago."""
         now = time.monotonic()
-        before, self._said = self._said, (text, now)
-        if text != before[0] or now - before[1] >= ECHO:
-            self._try(lambda: self.shown.say(text))
+        previous, self._last_message = self._last_message, (text, now)
+        if text != previous[0] or now - previous[1] >= REPEAT_SECONDS:
+            self._try(lambda: self.inner.say(text))
 
     def tick(self) -> None:
-        """As the display does."""
-        self._try(self.shown.tick)
+        """Pass the call on."""
+        self._try(self.inner.tick)
 
     def finish(self, reason: str) -> None:
-        """As the display does."""
-        self._try(lambda: self.shown.finish(reason))
+        """Pass the call on."""
+        self._try(lambda: self.inner.finish(reason))
 
-    def _try(self, act: Callable[[], None]) -> None:
+    def _try(self, action: Callable[[], None]) -> None:
         try:
-            act()
+            action()
         except Exception as error:
-            self.shown = QuietDisplay(sys.stderr)
-            self.shown.say(f"The display failed ({type(error).__name__}: {error}); work goes on.")
+            self.inner = QuietDisplay(sys.stderr)
+            self.inner.say(
+                f"The display failed ({type(error).__name__}: {error}). The study continues "
+                "without it."
+            )

@@ -1,4 +1,4 @@
-"""Views that write lines: for people, for programs, or messages only."""
+"""Displays that print lines: for people, for programs, or messages only."""
 
 import json
 import time
@@ -8,70 +8,71 @@ from typing import Any, TextIO, final
 from priorband.display.output import LineWriter
 from priorband.display.overview import Overview, Result, as_json
 from priorband.display.polling import Poller
-from priorband.display.summary import ending, progress, spent, standing
-from priorband.display.text import clock, paragraphs
+from priorband.display.summary import budget_text, final_lines, progress_line, result_text
+from priorband.display.text import elapsed_text, paragraphs
 from priorband.durable.study import DurableStudy
 from priorband.trial import Observation
 
-TELL = 10.0  # seconds between lines that say how it goes
+PROGRESS_SECONDS = 10.0  # between lines that show the progress
 
 
 @final
 class QuietDisplay:
-    """Shows nothing but messages."""
+    """Prints messages only."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._lines = LineWriter(stream)
 
     def say(self, text: str) -> None:
-        """To the stream."""
+        """Print a message."""
         self._lines.write(paragraphs(text))
 
     def tick(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def finish(self, reason: str) -> None:
-        """Nothing: whoever has asked for it gets the answer."""
+        """Do nothing: the caller of `tune` gets the result."""
 
 
 @final
 class PlainDisplay:
-    """Lines for logs: a new best, and now and then how it goes. No control codes."""
+    """Prints lines for a log, without control codes: each new best, and the progress at times."""
 
     def __init__(self, study: DurableStudy, stream: TextIO | None) -> None:
         self._study = study
         self._lines = LineWriter(stream)
-        self._sight = Poller(study)
-        self._began = self._told = time.monotonic()
-        self._ended = len(study.state.history.observations)
+        self._poller = Poller(study)
+        self._started = self._last_line = time.monotonic()
+        self._results_read = len(study.state.history.observations)
         self._best = study.best
 
     def say(self, text: str) -> None:
-        """With the time in front."""
+        """Print a message with the elapsed time."""
         self._write(paragraphs(text))
 
     def tick(self) -> None:
-        """What is new."""
-        seen = self._sight.look()
-        if seen is None:
+        """Print new bests, and the progress if nothing was printed for a while."""
+        overview = self._poller.poll()
+        if overview is None:
             return
-        for better in self._improvements():
-            self._write(f"{spent(seen)}: new best {_found(better, seen)}")
-        if time.monotonic() - self._told >= TELL:
-            self._write(progress(seen))
+        for best in self._new_bests():
+            self._write(f"{budget_text(overview)}: new best {_best_text(best, overview)}")
+        if time.monotonic() - self._last_line >= PROGRESS_SECONDS:
+            self._write(progress_line(overview))
 
     def finish(self, reason: str) -> None:
-        """Why it has ended, and what was found."""
-        seen = self._sight.look(at_once=True) or self._sight.seen
-        self._lines.write("\n".join(ending(seen, reason)) if seen else paragraphs(reason))
+        """Print why the run has ended, and the best result."""
+        overview = self._poller.poll(force=True) or self._poller.latest
+        lines = final_lines(overview, reason) if overview else [paragraphs(reason)]
+        self._lines.write("\n".join(lines))
 
     def _write(self, text: str) -> None:
-        self._told = time.monotonic()
-        self._lines.write(f"[{clock(self._told - self._began)}] {text}")
+        self._last_line = time.monotonic()
+        self._lines.write(f"[{elapsed_text(self._last_line - self._started)}] {text}")
 
-    def _improvements(self) -> Iterator[Observation]:
-        for outcome in self._study.state.history.told(self._ended):
-            self._ended += 1
+    def _new_bests(self) -> Iterator[Observation]:
+        for outcome in self._study.state.history.told(self._results_read):
+            self._results_read += 1
             if not outcome.failed and (self._best is None or outcome.loss < self._best.loss):
                 self._best = outcome
                 yield outcome
@@ -79,37 +80,38 @@ class PlainDisplay:
 
 @final
 class JsonDisplay:
-    """One JSON object a line, for programs: how it goes, messages, and the end."""
+    """Prints one JSON object per line: the progress, messages, and the end."""
 
     def __init__(self, study: DurableStudy, stream: TextIO | None) -> None:
         self._lines = LineWriter(stream)
-        self._sight = Poller(study)
-        self._told, self._ended = 0.0, -1
+        self._poller = Poller(study)
+        self._last_line, self._ended = 0.0, -1
 
     def say(self, text: str) -> None:
-        """A message."""
+        """Print a message."""
         self._write("message", {"text": text})
 
     def tick(self) -> None:
-        """How it goes, when a trial has ended and now and then."""
-        seen = self._sight.look()
-        if seen is not None and (
-            seen.ended != self._ended or time.monotonic() - self._told >= TELL
+        """Print the progress when a trial has ended, and every few seconds."""
+        overview = self._poller.poll()
+        if overview is not None and (
+            overview.ended != self._ended or time.monotonic() - self._last_line >= PROGRESS_SECONDS
         ):
-            self._ended, self._told = seen.ended, time.monotonic()
-            self._write("progress", as_json(seen))
+            self._ended, self._last_line = overview.ended, time.monotonic()
+            self._write("progress", as_json(overview))
 
     def finish(self, reason: str) -> None:
-        """Why it has ended, and what was found."""
-        seen = self._sight.look(at_once=True) or self._sight.seen
-        self._write("finish", {"reason": reason} | (as_json(seen) if seen else {}))
+        """Print why the run has ended, and the final overview."""
+        overview = self._poller.poll(force=True) or self._poller.latest
+        self._write("finish", {"reason": reason} | (as_json(overview) if overview else {}))
 
-    def _write(self, event: str, about: dict[str, Any]) -> None:
-        self._lines.write(json.dumps({"event": event} | about, allow_nan=False))
+    def _write(self, event: str, data: dict[str, Any]) -> None:
+        self._lines.write(json.dumps({"event": event} | data, allow_nan=False))
 
 
-def _found(better: Observation, seen: Overview) -> str:
-    """A result that led when it came, whether or not it still does."""
-    value = -better.loss if seen.maximize else better.loss
-    trial = better.trial
-    return standing(Result(trial.id, value, trial.fidelity, trial.origin, trial.config), seen)
+def _best_text(best: Observation, overview: Overview) -> str:
+    """A result that was the best when it arrived, even if a later one is better."""
+    value = -best.loss if overview.maximize else best.loss
+    trial = best.trial
+    result = Result(trial.id, value, trial.fidelity, trial.origin, trial.config)
+    return result_text(result, overview)

@@ -1,4 +1,4 @@
-"""The live view: a panel at the bottom of a terminal, at any width."""
+"""The live display: a panel at the bottom of a terminal of any width."""
 
 import time
 from contextlib import suppress
@@ -7,16 +7,23 @@ from typing import Any, TextIO, final
 from priorband.display.output import OutputQueue
 from priorband.display.overview import Overview
 from priorband.display.polling import Poller
-from priorband.display.summary import best, cells, counts, ending, spent, workers
+from priorband.display.summary import (
+    best_text,
+    budget_text,
+    final_lines,
+    running_cells,
+    trials_text,
+    workers_text,
+)
 from priorband.display.text import paragraphs, printable
 from priorband.durable.study import DurableStudy
 
 _ALL = ("trial", "rung", "step", "value", "elapsed", "origin", "worker")
 _WIDTHS = ((90, _ALL), (66, _ALL[:6]), (40, _ALL[:5]), (0, ("trial", "step", "value")))
-_BESIDES = 7  # lines of the panel that are no trials
+_OTHER_LINES = 7  # of the panel, besides the running trials
 _RIGHT = ("trial", "rung", "step", "value", "elapsed")
 MOST_ROWS = 16
-DRAW = 0.3  # seconds between drawings
+REDRAW_SECONDS = 0.3
 
 
 @final
@@ -39,47 +46,48 @@ class LiveDisplay:
             highlight=False,
             emoji=False,
         )
-        console.on_broken_pipe = self._hush  # type: ignore[method-assign]  # it would exit
-        self._sight = Poller(study)
-        self._turns = OutputQueue()
-        self._drawn = 0.0
+        console.on_broken_pipe = self._mute  # type: ignore[method-assign]  # rich would exit
+        self._poller = Poller(study)
+        self._queue = OutputQueue()
+        self._drawn_at = 0.0
         self._live = RichLive(console=console, auto_refresh=False, transient=True)
 
     def __enter__(self) -> "LiveDisplay":
-        self._turns.take(self._live.start)
+        self._queue.run(self._live.start)
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(Exception):  # a start that failed half-way cannot be stopped
+        with suppress(Exception):  # it may not have started completely
             self._live.stop()
 
     def say(self, text: str) -> None:
-        """Above the panel."""
-        self._turns.take(lambda: self._print(paragraphs(text)))
+        """Print a message above the panel."""
+        self._queue.run(lambda: self._print(paragraphs(text)))
 
     def tick(self) -> None:
-        """Draw the panel again, if it is time."""
-        if time.monotonic() - self._drawn < DRAW:
+        """Redraw the panel, if it is time."""
+        if time.monotonic() - self._drawn_at < REDRAW_SECONDS:
             return
-        self._sight.look()
-        self._drawn = time.monotonic()
-        self._turns.take(self._draw)
+        self._poller.poll()
+        self._drawn_at = time.monotonic()
+        self._queue.run(self._draw)
 
     def finish(self, reason: str) -> None:
-        """The panel goes; why it has ended and what was found stays."""
-        seen = self._sight.look(at_once=True) or self._sight.seen
-        self._turns.take(self._live.stop)
-        said = "\n".join(ending(seen, reason)) if seen else paragraphs(reason)
-        self._turns.take(lambda: self._print(said))
+        """Replace the panel with why the run has ended, and the best result."""
+        overview = self._poller.poll(force=True) or self._poller.latest
+        self._queue.run(self._live.stop)
+        lines = final_lines(overview, reason) if overview else [paragraphs(reason)]
+        text = "\n".join(lines)
+        self._queue.run(lambda: self._print(text))
 
     def _draw(self) -> None:
-        if self._sight.seen is not None:
-            ahead = time.monotonic() - self._sight.since
+        if self._poller.latest is not None:
+            seconds_since = time.monotonic() - self._poller.latest_at
             size = self._console.size
-            made: Any = panel(self._sight.seen, size.width, size.height, ahead)
-            self._live.update(made, refresh=True)
+            drawn: Any = panel(self._poller.latest, size.width, size.height, seconds_since)
+            self._live.update(drawn, refresh=True)
 
-    def _hush(self) -> None:
+    def _mute(self) -> None:
         self._console.quiet = True
 
     def _print(self, text: str) -> None:
@@ -88,25 +96,25 @@ class LiveDisplay:
         self._console.print(Text(text), soft_wrap=True)
 
 
-def panel(seen: Overview, width: int, height: int, ahead: float = 0.0) -> object:
-    """The panel for a terminal of some size, so many seconds after the look."""
+def panel(overview: Overview, width: int, height: int, seconds_since: float = 0.0) -> object:
+    """The panel for a terminal of this size, `seconds_since` the overview was read."""
     from rich.console import Group
     from rich.text import Text
 
     def line(name: str, text: str) -> Text:
-        made = Text(f"{name:<8}", style="dim", no_wrap=True, overflow="ellipsis")
-        return made.append(text, style="not dim")
+        label = Text(f"{name:<8}", style="dim", no_wrap=True, overflow="ellipsis")
+        return label.append(text, style="not dim")
 
-    rows = max(min(height - _BESIDES, MOST_ROWS), 1)
+    rows = max(min(height - _OTHER_LINES, MOST_ROWS), 1)
     parts: list[Any] = [
-        Text(printable(seen.where), style="bold", no_wrap=True, overflow="ellipsis"),
-        _bar(seen.share, max(min(width, 72), 1)),
-        line("budget", spent(seen)),
-        line("trials", counts(seen)),
-        line("best", best(seen)),
-        line("workers", workers(seen)),
+        Text(printable(overview.where), style="bold", no_wrap=True, overflow="ellipsis"),
+        _bar(overview.share, max(min(width, 72), 1)),
+        line("budget", budget_text(overview)),
+        line("trials", trials_text(overview)),
+        line("best", best_text(overview)),
+        line("workers", workers_text(overview)),
     ]
-    table: Any = [_table(seen, width, rows, ahead)] if seen.running else []
+    table: Any = [_table(overview, width, rows, seconds_since)] if overview.running else []
     return Group(*parts, *table)
 
 
@@ -119,24 +127,26 @@ def _bar(share: float, width: int) -> object:
     return line
 
 
-def _table(seen: Overview, width: int, rows: int, ahead: float) -> object:
-    """The running trials; if there are too many, the first and how many more."""
+def _table(overview: Overview, width: int, rows: int, seconds_since: float) -> object:
+    """The running trials; if there are too many, the first ones and the number of the others."""
     from rich.table import Table
     from rich.text import Text
 
-    names = next(columns for least, columns in _WIDTHS if width >= least)
-    titles = {"step": printable(seen.fidelity), "value": "value" if seen.maximize else "loss"}
+    names = next(columns for min_width, columns in _WIDTHS if width >= min_width)
+    value_title = "value" if overview.maximize else "loss"
+    titles = {"step": printable(overview.fidelity), "value": value_title}
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for name in names:
         aligned = "right" if name in _RIGHT else "left"
         title = Text(titles.get(name, name))
-        table.add_column(title, justify=aligned, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]  # two of its words
-    few = seen.running if len(seen.running) <= rows else seen.running[: rows - 1]
-    for one in few:
-        shown = cells(one, ahead)
-        style = "yellow" if one.lost else ""
-        table.add_row(*(Text(shown[name]) for name in names), style=style)
-    more = len(seen.running) - len(few)
+        table.add_column(title, justify=aligned, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]  # two of the literals
+    fits = len(overview.running) <= rows
+    shown = overview.running if fits else overview.running[: rows - 1]
+    for running in shown:
+        cells = running_cells(running, seconds_since)
+        style = "yellow" if running.lost else ""
+        table.add_row(*(Text(cells[name]) for name in names), style=style)
+    more = len(overview.running) - len(shown)
     if more:
         table.add_row(Text(f"+{more}"), style="dim")
     return table

@@ -1,4 +1,4 @@
-"""Writing in turns: a signal handler may want to speak in the middle of another line."""
+"""Writing to a terminal or a file when a signal handler may want to write, too."""
 
 import os
 from collections import deque
@@ -8,15 +8,15 @@ from typing import TextIO, final
 
 @final
 class OutputQueue:
-    """One act of writing at a time, also when a signal handler speaks in the middle of another."""
+    """Runs one write at a time, even if a signal handler starts another in the middle of it."""
 
     def __init__(self) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
         self._busy = self._closed = False
 
-    def take(self, act: Callable[[], None]) -> None:
-        """Do something now, or right after what is being done."""
-        self._waiting.append(act)
+    def run(self, action: Callable[[], None]) -> None:
+        """Run an action now, or right after the one that is running."""
+        self._waiting.append(action)
         if self._busy or self._closed:
             return
         self._busy = True
@@ -31,22 +31,22 @@ class OutputQueue:
 
 @final
 class LineWriter:
-    """Lines on a stream, in characters that it can write."""
+    """Writes lines to a stream, and escapes characters that its encoding lacks."""
 
     def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
-        self._turns = OutputQueue()
+        self._queue = OutputQueue()
 
     def write(self, text: str) -> None:
-        """Write a line, or several."""
-        self._turns.take(lambda: self._put(f"{text}\n"))
+        """Write one or more lines."""
+        self._queue.run(lambda: self._write_now(f"{text}\n"))
 
-    def _put(self, text: str) -> None:
+    def _write_now(self, text: str) -> None:
         if self._stream is None:
             return
-        code = getattr(self._stream, "encoding", None) or "utf-8"
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
         try:
-            self._stream.write(text.encode(code, "backslashreplace").decode(code))
+            self._stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._stream.flush()
-        except RuntimeError:  # a signal came while somebody else was writing
-            os.write(self._stream.fileno(), text.encode(code, "backslashreplace"))
+        except RuntimeError:  # a signal interrupted another write to the same stream
+            os.write(self._stream.fileno(), text.encode(encoding, "backslashreplace"))

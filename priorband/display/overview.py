@@ -1,6 +1,6 @@
-"""The overview of a study: what every view shows, read once and never changed.
+"""The overview of a study: a snapshot of everything that the displays show.
 
-Losses become values here: where a study maximises, people see what their objective returned.
+It holds values instead of losses: where a study maximises, users see what their objective returned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,42 +11,43 @@ from priorband.display.text import jsonable, moment
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.study import DurableStudy
-from priorband.storage.identity import fate
+from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease
 from priorband.trial import Observation
 from priorband.values import frozen
 
-SETTLED = 5.0  # seconds after which a trial must have its lease: the two are read one by one
+LEASE_DELAY = 5.0  # seconds in which a trial may be overview before its lease, which is read first
 
 
 @final
 @frozen
 class Running:
-    """An attempt under way."""
+    """A trial that is running."""
 
     trial: int
     attempt: int
     rung: int | None
     fidelity: float
     start: float
-    """How much of it its parent has trained."""
+    """The fidelity that its parent has reached, if it continues from there."""
     origin: str
     worker: str
     host: str
     since: float
     seconds: float
-    """How long it has been under way."""
+    """How long it has been running."""
     step: float | None
+    """The last step that it has reported."""
     value: float | None
-    """The last that it has reported, in the user's direction."""
+    """The last value that it has reported, with the sign that the objective uses."""
     lost: bool
-    """Whether its worker seems to be gone."""
+    """Whether its worker seems to have died."""
 
 
 @final
 @frozen
 class Result:
-    """A finished trial that is the best of its kind."""
+    """The best trial, at any fidelity or at the full one."""
 
     trial: int
     value: float
@@ -58,64 +59,67 @@ class Result:
 @final
 @frozen
 class Overview:
-    """How a study stands at a moment."""
+    """The state of a study at one time."""
 
     where: str
     at: float
+    """When the overview was made, by the clock of the storage."""
     created: float
     maximize: bool
     fidelity: str
-    """What the fidelity is called."""
+    """The name of the fidelity."""
     full: float
-    """The highest fidelity: one full training."""
+    """The highest fidelity, that of a full training."""
 
     budget: Budget
     spending: Spending
     share: float
-    """How far the budget is handed out, from 0 to 1."""
+    """The share of the budget that is used or assigned, from 0 to 1."""
     reached: tuple[str, ...]
-    """The limits that leave no room for another trial."""
+    """The names of the limits that do not allow another trial."""
 
     asked: int
     ended: int
     succeeded: int
     failures: Mapping[str, int]
-    """How many trials failed, by kind."""
+    """How many trials have failed, by kind of failure."""
     running: tuple[Running, ...]
     waiting: tuple[int, ...]
-    """Trials that were given back and that nobody has taken over yet."""
+    """Trials that were given back, and that no worker has taken over yet."""
 
     best: Result | None
     best_in_full: Result | None
     workers: int
-    """How many are at work."""
+    """How many workers are running a trial."""
     seconds_left: float | None
-    """An estimate; None where there is nothing to base it on."""
+    """The estimated time until the budget is used up; None if it cannot be estimated."""
 
     @property
     def failed(self) -> int:
-        """How many trials failed."""
+        """How many trials have failed."""
         return sum(self.failures.values())
 
     @property
     def over(self) -> bool:
-        """Whether the budget is handed out, and all of it is done."""
+        """Whether the budget is used up, and no trial is left to run."""
         return bool(self.reached) and not self.running and not self.waiting
 
 
-def overview(
+def study_overview(
     study: DurableStudy, leases: Sequence[Lease], now: float, recent: Pace = UNKNOWN
 ) -> Overview:
-    """How a study stands, as of its last refresh, with the leases and the time of about then."""
+    """The overview of a study as of its last refresh; `leases` and `now` were read just before."""
     ledger, history = study.ledger, study.state.history
     by_trial = {lease.trial: lease for lease in leases}
     held = [opened for opened in ledger.running.values() if opened.held]
     running = tuple(_running(study, opened, by_trial.get(opened.trial.id), now) for opened in held)
-    at_work = {one.worker for one in running if not one.lost}
+    active = {trial.worker for trial in running if not trial.lost}
     spending = ledger.spending(now)
-    rests = [_rest(one) for one in running]
-    rests += [RemainingWork(o.trial.fidelity - o.start, None, 0.0) for o in ledger.waiting.values()]
-    left = seconds_left(ledger.budget, spending, ledger.full, recent, rests, len(at_work))
+    remaining = [_remaining_work(trial) for trial in running]
+    remaining += [
+        RemainingWork(o.trial.fidelity - o.start, None, 0.0) for o in ledger.waiting.values()
+    ]
+    left = seconds_left(ledger.budget, spending, ledger.full, recent, remaining, len(active))
     return Overview(
         where=study.where,
         at=now,
@@ -135,57 +139,57 @@ def overview(
         waiting=tuple(sorted(ledger.waiting)),
         best=_result(study, study.best),
         best_in_full=_result(study, study.best_in_full),
-        workers=len(at_work),
+        workers=len(active),
         seconds_left=left,
     )
 
 
-def as_json(seen: Overview) -> dict[str, Any]:
-    """An overview as data that JSON can carry, with times as text."""
-    limits = seen.budget.limits
+def as_json(overview: Overview) -> dict[str, Any]:
+    """An overview as JSON data, with times as text."""
+    limits = overview.budget.limits
     return {
-        "study": seen.where,
-        "at": moment(seen.at),
-        "created": moment(seen.created),
-        "direction": "maximize" if seen.maximize else "minimize",
-        "fidelity": {"name": seen.fidelity, "full": seen.full},
+        "study": overview.where,
+        "at": moment(overview.at),
+        "created": moment(overview.created),
+        "direction": "maximize" if overview.maximize else "minimize",
+        "fidelity": {"name": overview.fidelity, "full": overview.full},
         "budget": {
-            name: {"used": getattr(seen.spending, name), "limit": limits.get(name)}
+            name: {"used": getattr(overview.spending, name), "limit": limits.get(name)}
             for name in ("trainings", "trials", "cost", "hours")
         },
-        "share": seen.share,
-        "over": seen.over,
+        "share": overview.share,
+        "over": overview.over,
         "trials": {
-            "asked": seen.asked,
-            "ended": seen.ended,
-            "succeeded": seen.succeeded,
-            "failed": seen.failed,
-            "running": len(seen.running),
-            "waiting": len(seen.waiting),
+            "asked": overview.asked,
+            "ended": overview.ended,
+            "succeeded": overview.succeeded,
+            "failed": overview.failed,
+            "running": len(overview.running),
+            "waiting": len(overview.waiting),
         },
-        "failures": dict(seen.failures),
-        "running": [_running_json(one) for one in seen.running],
-        "waiting": list(seen.waiting),
-        "best": result_json(seen.best),
-        "best_in_full": result_json(seen.best_in_full),
-        "workers": seen.workers,
-        "seconds_left": seen.seconds_left,
+        "failures": dict(overview.failures),
+        "running": [_running_json(running) for running in overview.running],
+        "waiting": list(overview.waiting),
+        "best": result_json(overview.best),
+        "best_in_full": result_json(overview.best_in_full),
+        "workers": overview.workers,
+        "seconds_left": overview.seconds_left,
     }
 
 
 def result_json(best: Result | None) -> dict[str, Any] | None:
-    """A result as data that JSON can carry."""
+    """A result as JSON data."""
     if best is None:
         return None
-    about = {"trial": best.trial, "value": best.value, "fidelity": best.fidelity}
-    return about | {"origin": best.origin, "config": jsonable(best.config)}
+    data = {"trial": best.trial, "value": best.value, "fidelity": best.fidelity}
+    return data | {"origin": best.origin, "config": jsonable(best.config)}
 
 
-def _running_json(one: Running) -> dict[str, Any]:
+def _running_json(running: Running) -> dict[str, Any]:
     names = ("trial", "attempt", "rung", "fidelity", "start", "origin", "worker", "host")
-    shown = {name: getattr(one, name) for name in names}
-    shown |= {"since": moment(one.since), "seconds": one.seconds}
-    return shown | {"step": one.step, "value": one.value, "lost": one.lost}
+    data = {name: getattr(running, name) for name in names}
+    data |= {"since": moment(running.since), "seconds": running.seconds}
+    return data | {"step": running.step, "value": running.value, "lost": running.lost}
 
 
 def _running(study: DurableStudy, opened: OpenTrial, lease: Lease | None, now: float) -> Running:
@@ -217,17 +221,17 @@ def _rung(study: DurableStudy, fidelity: float) -> int | None:
 
 def _lost(opened: OpenTrial, lease: Lease | None, now: float) -> bool:
     if lease is None:
-        return now - opened.since > SETTLED
-    return lease.until < now or fate(lease.owner) == "dead"
+        return now - opened.since > LEASE_DELAY
+    return lease.until < now or liveness(lease.owner) == "dead"
 
 
-def _rest(one: Running) -> RemainingWork:
-    """What is left of a trial. A later attempt may have begun anywhere."""
-    units = one.fidelity - one.start
-    if one.step is None:
-        return RemainingWork(units, None, one.seconds)
-    done = min(max(one.step - one.start, 0.0), units)
-    return RemainingWork(units, done, one.seconds, begun_here=one.attempt == 1)
+def _remaining_work(trial: Running) -> RemainingWork:
+    """What is left of a running trial. A second attempt may have resumed anywhere."""
+    units = trial.fidelity - trial.start
+    if trial.step is None:
+        return RemainingWork(units, None, trial.seconds)
+    done = min(max(trial.step - trial.start, 0.0), units)
+    return RemainingWork(units, done, trial.seconds, begun_here=trial.attempt == 1)
 
 
 def _result(study: DurableStudy, best: Observation | None) -> Result | None:

@@ -1,99 +1,109 @@
-"""An overview in words, for all views that show text."""
+"""An overview as text, for all displays and `priorband status`."""
 
 from collections.abc import Iterator
 
 from priorband.display.overview import Overview, Result, Running
-from priorband.display.text import about, amount, clock, config_lines, level, printable, value_text
+from priorband.display.text import (
+    about,
+    amount_text,
+    config_lines,
+    elapsed_text,
+    fidelity_text,
+    printable,
+    value_text,
+)
 
-COLUMNS = ("trial", "rung", "step", "value", "elapsed", "origin", "attempt", "worker")
 
-
-def spent(seen: Overview) -> str:
-    """What is handed out of the budget: `4.3 of 12 trainings (36 %)`."""
-    limits = seen.budget.limits
+def budget_text(overview: Overview) -> str:
+    """How much of the budget is used: `4.3 of 12 trainings (36 %)`."""
+    limits = overview.budget.limits
     if not limits:
-        return f"{_many(seen.asked, 'trial')}, no budget"
+        return f"{_count(overview.asked, 'trial')}, no budget"
     used = [
-        f"{amount(getattr(seen.spending, name))} of {amount(limit)} {name}"
+        f"{amount_text(getattr(overview.spending, name))} of {amount_text(limit)} {name}"
         for name, limit in limits.items()
     ]
-    return f"{', '.join(used)} ({seen.share:.0%})".replace("%", " %")
+    return f"{', '.join(used)} ({overview.share:.0%})".replace("%", " %")
 
 
-def counts(seen: Overview) -> str:
-    """How many trials there are of each kind."""
-    parts = [f"{seen.ended} ended"]
-    if seen.failures:
-        kinds = ", ".join(f"{times} {kind}" for kind, times in seen.failures.items())
-        parts[0] += f" ({seen.failed} failed: {kinds})"
-    parts.append(f"{len(seen.running)} running")
-    if seen.waiting:
-        parts.append(f"{len(seen.waiting)} waiting")
+def trials_text(overview: Overview) -> str:
+    """How many trials there are: `9 ended (1 failed: 1 raised), 2 running, 1 waiting`."""
+    parts = [f"{overview.ended} ended"]
+    if overview.failures:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
+        parts[0] += f" ({overview.failed} failed: {kinds})"
+    parts.append(f"{len(overview.running)} running")
+    if overview.waiting:
+        parts.append(f"{len(overview.waiting)} waiting")
     return ", ".join(parts)
 
 
-def standing(result: Result, seen: Overview) -> str:
+def result_text(result: Result, overview: Overview) -> str:
     """A result: `0.031234 at epochs=81 (trial 31)`."""
-    return f"{value_text(result.value)}{_reach(result.fidelity, seen)} (trial {result.trial})"
+    reached = _reached_text(result.fidelity, overview)
+    return f"{value_text(result.value)}{reached} (trial {result.trial})"
 
 
-def best(seen: Overview) -> str:
-    """The best so far, at any fidelity and in full."""
-    if seen.best is None:
+def best_text(overview: Overview) -> str:
+    """The best result at any fidelity, and at the full one if that is another."""
+    if overview.best is None:
         return "none yet"
-    text, full = standing(seen.best, seen), seen.best_in_full
-    if full is None or full.trial == seen.best.trial:
+    text, full = result_text(overview.best, overview), overview.best_in_full
+    if full is None or full.trial == overview.best.trial:
         return text
     return f"{text}; in full {value_text(full.value)} (trial {full.trial})"
 
 
-def workers(seen: Overview) -> str:
-    """Who is at work, and how long it will take."""
-    at_work = f"{seen.workers} at work" if seen.workers else "nobody is at work"
-    left = seen.seconds_left
-    return at_work if left is None else f"{at_work}, about {about(left)} left"
+def workers_text(overview: Overview) -> str:
+    """How many workers are active, and the time left: `4 active, about 12 min left`."""
+    active = f"{overview.workers} active" if overview.workers else "none active"
+    left = overview.seconds_left
+    return active if left is None else f"{active}, about {about(left)} left"
 
 
-def cells(one: Running, ahead: float = 0.0) -> dict[str, str]:
-    """A running trial, by column, so many seconds after it was looked at."""
-    step = f"{level(one.step)}/" if one.step is not None else "-/"
+def running_cells(running: Running, seconds_since: float = 0.0) -> dict[str, str]:
+    """A running trial as text by column, `seconds_since` the overview was read."""
+    step = f"{fidelity_text(running.step)}/" if running.step is not None else "-/"
     return {
-        "trial": str(one.trial),
-        "rung": "" if one.rung is None else str(one.rung),
-        "step": step + level(one.fidelity),
-        "value": value_text(one.value),
-        "elapsed": clock(one.seconds + ahead),
-        "origin": printable(one.origin),
-        "attempt": str(one.attempt),
-        "worker": printable(one.worker) + (" lost?" if one.lost else ""),
+        "trial": str(running.trial),
+        "rung": "" if running.rung is None else str(running.rung),
+        "step": step + fidelity_text(running.fidelity),
+        "value": value_text(running.value),
+        "elapsed": elapsed_text(running.seconds + seconds_since),
+        "origin": printable(running.origin),
+        "attempt": str(running.attempt),
+        "worker": printable(running.worker) + (" lost?" if running.lost else ""),
     }
 
 
-def progress(seen: Overview) -> str:
-    """All of it on one line."""
-    found = "no result yet" if seen.best is None else f"best {standing(seen.best, seen)}"
-    return f"{spent(seen)}: {counts(seen)}; {found}; {workers(seen)}"
+def progress_line(overview: Overview) -> str:
+    """Budget, trials, best result and workers on one line."""
+    best = overview.best
+    result = "no result yet" if best is None else f"best {result_text(best, overview)}"
+    workers = f"workers: {workers_text(overview)}"
+    return f"{budget_text(overview)}: {trials_text(overview)}; {result}; {workers}"
 
 
-def ending(seen: Overview, reason: str) -> Iterator[str]:
-    """What is said at the end: why it ended, and what was found."""
+def final_lines(overview: Overview, reason: str) -> Iterator[str]:
+    """The lines at the end of a run: why it has ended, and the best configurations."""
     yield printable(reason)
-    if seen.best is None:
-        yield f"No trial has succeeded: {counts(seen)}."
+    if overview.best is None:
+        yield f"No trial has succeeded: {trials_text(overview)}."
         return
-    yield f"Best: {standing(seen.best, seen)}, of {_many(seen.ended, 'trial')}:"
-    yield from (f"  {line}" for line in config_lines(seen.best.config))
-    if seen.best_in_full is not None and seen.best_in_full.trial != seen.best.trial:
-        yield f"Best in full: {standing(seen.best_in_full, seen)}:"
-        yield from (f"  {line}" for line in config_lines(seen.best_in_full.config))
+    best, full = overview.best, overview.best_in_full
+    yield f"Best: {result_text(best, overview)}, of {_count(overview.ended, 'trial')}:"
+    yield from (f"  {line}" for line in config_lines(best.config))
+    if full is not None and full.trial != best.trial:
+        yield f"Best in full: {result_text(full, overview)}:"
+        yield from (f"  {line}" for line in config_lines(full.config))
 
 
-def _reach(fidelity: float, seen: Overview) -> str:
-    """How far something was trained; nothing where all trials are trained in full."""
-    if seen.fidelity == "fidelity" and seen.full == 1:
+def _reached_text(fidelity: float, overview: Overview) -> str:
+    """At which fidelity a result was reached; empty for studies without a fidelity."""
+    if overview.fidelity == "fidelity" and overview.full == 1:
         return ""
-    return f" at {printable(seen.fidelity)}={level(fidelity)}"
+    return f" at {printable(overview.fidelity)}={fidelity_text(fidelity)}"
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,7 +1,7 @@
-"""Text for people: numbers, times and configurations, safe to print on any terminal.
+"""Format numbers, times and configurations as text that is safe to print on any terminal.
 
-What users and machines are called, and what their errors say, may hold anything. Here it loses its
-power over a terminal: characters that are not printable are written as escapes.
+Names of users and machines, and error messages, may contain any character. Those that are not
+printable, and so could control a terminal, are written as escapes.
 """
 
 import math
@@ -13,19 +13,19 @@ _STEPS = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"))
 
 
 def printable(text: object) -> str:
-    """A text on one line, in which nothing moves a cursor, changes a colour or turns around.
+    """The text on one line, with escapes for all characters that are not printable.
 
     >>> print(printable("a\\x1b[31mb\\n"))
     a\\x1b[31mb\\n
     """
-    made = str(text)
-    if made.isprintable():
-        return made
-    return "".join(c if c.isprintable() else _escaped(c) for c in made)
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(c if c.isprintable() else _escaped(c) for c in plain)
 
 
 def paragraphs(text: object) -> str:
-    """The same, but lines stay lines."""
+    """The text with its line breaks kept, and escapes as in `printable`."""
     return "\n".join(printable(line.rstrip("\r")) for line in str(text).split("\n"))
 
 
@@ -34,7 +34,7 @@ def _escaped(character: str) -> str:
 
 
 def value_text(value: float | None) -> str:
-    """A loss or a value, to five digits.
+    """A loss or a value with five significant digits; empty for None.
 
     >>> value_text(0.0312345), value_text(None)
     ('0.031234', '')
@@ -42,10 +42,10 @@ def value_text(value: float | None) -> str:
     return "" if value is None else f"{value:.5g}"
 
 
-def amount(number: float) -> str:
-    """How much of something there is, in few digits.
+def amount_text(number: float) -> str:
+    """An amount, with few digits.
 
-    >>> amount(4.333), amount(12), amount(0.0123), amount(12345.6)
+    >>> amount_text(4.333), amount_text(12), amount_text(0.0123), amount_text(12345.6)
     ('4.3', '12', '0.012', '12346')
     """
     if 0 < abs(number) < 1:
@@ -53,19 +53,19 @@ def amount(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0") if abs(number) < 1000 else f"{number:.0f}"
 
 
-def level(number: float) -> str:
-    """A step or a fidelity: whole numbers as they are.
+def fidelity_text(number: float) -> str:
+    """A fidelity or a step; whole numbers have no decimals.
 
-    >>> level(81.0), level(0.33333)
+    >>> fidelity_text(81.0), fidelity_text(0.33333)
     ('81', '0.3333')
     """
     return str(int(number)) if float(number).is_integer() else f"{number:.4g}"
 
 
-def clock(seconds: float) -> str:
-    """A time that has passed, as a stop watch shows it.
+def elapsed_text(seconds: float) -> str:
+    """Elapsed time, as on a stopwatch.
 
-    >>> clock(7), clock(3723), clock(93600)
+    >>> elapsed_text(7), elapsed_text(3723), elapsed_text(93600)
     ('0:07', '1:02:03', '1 d 2 h')
     """
     whole = max(int(seconds), 0)
@@ -76,7 +76,7 @@ def clock(seconds: float) -> str:
 
 
 def about(seconds: float) -> str:
-    """A time to come, which nobody knows exactly.
+    """An estimated duration, rounded to one unit.
 
     >>> about(42), about(700), about(20_000), about(9e5)
     ('42 s', '12 min', '6 h', '10 days')
@@ -88,19 +88,19 @@ def about(seconds: float) -> str:
 
 
 def moment(at: float) -> str:
-    """A time of the storage's clock, in UTC, as ISO 8601 has it.
+    """A timestamp as ISO 8601 text in UTC; empty if no calendar has that date.
 
     >>> moment(0.5)
     '1970-01-01T00:00:00.500000+00:00'
     """
     try:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
-    except (ValueError, OverflowError, OSError):  # a year that no calendar has
+    except (ValueError, OverflowError, OSError):
         return ""
 
 
 def config_lines(config: Mapping[str, Any]) -> Iterable[str]:
-    """A configuration, one aligned line a setting.
+    """A configuration as aligned lines, one per setting.
 
     >>> print(*config_lines({"lr": 0.1, "optimizer": "adam"}), sep="\\n")
     lr         0.1
@@ -112,7 +112,7 @@ def config_lines(config: Mapping[str, Any]) -> Iterable[str]:
 
 
 def jsonable(value: Any) -> Any:
-    """A setting or a metric as JSON has it; what JSON has no form for becomes text.
+    """A setting or a metric as JSON data; values that JSON cannot express become text.
 
     >>> jsonable((1, None, float("inf"), 2j))
     [1, None, 'inf', '2j']

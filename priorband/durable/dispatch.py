@@ -18,7 +18,7 @@ from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError
 from priorband.failures import FailureKind
 from priorband.storage.checkpoints import Checkpoints
-from priorband.storage.identity import me
+from priorband.storage.identity import this_process
 from priorband.storage.journal import Journal, Lease, Transaction
 from priorband.trial import Trial
 from priorband.values import replaced
@@ -72,11 +72,11 @@ class Dispatcher:
             start = self._start(new, request)
             view.append(transaction, AskedRecord.of(new, view.write_config, start, request), new)
             opened = view.ledger.running[new.id]
-        transaction.claim(self._lease(opened, transaction.now, hold))
+        transaction.write_lease(self._lease(opened, transaction.now, hold))
         return self._assignment(opened)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:
-        seconds, owner = self.lease if hold is None else hold, me()
+        seconds, owner = self.lease if hold is None else hold, this_process()
         if hold is not None:
             owner = replaced(owner, pid=0, started="")
         until = now + seconds
@@ -149,7 +149,7 @@ class Dispatcher:
     def _settle_late(self, transaction: Transaction, report: Report) -> bool:
         """Keep a report that came second as a remark, unless it is written already."""
         outcome = (report.attempt, report.loss, report.kind)
-        for row in self.journal.about(report.trial):
+        for row in self.journal.trial_rows(report.trial):
             record = decode(row)
             if outcome == _outcome(record):
                 transaction.confirmed = True

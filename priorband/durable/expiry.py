@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from priorband.durable.ledger import Ledger, OpenTrial
 from priorband.durable.records import FailedRecord, ReturnedRecord
-from priorband.storage.identity import fate
+from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease, Transaction
 
 DOUBT = 0.25  # of a lease between the two looks: well over the time between two renewals
@@ -24,7 +24,7 @@ def expire(
     """
     leases = {lease.trial: lease for lease in transaction.leases}
     for opened in list(ledger.running.values()):
-        if opened.held and opened.trial.id not in transaction.claimed:
+        if opened.held and opened.trial.id not in transaction.written_leases:
             lease = leases.get(opened.trial.id)
             reason = _why_gone(opened, lease, transaction)
             if reason:
@@ -40,7 +40,7 @@ def _why_gone(opened: OpenTrial, lease: Lease | None, transaction: Transaction) 
     if lease is None or lease.attempt != opened.attempt:
         return f"{who} left no lease"
     where = f"process {lease.owner.pid} on {lease.owner.host}"
-    if fate(lease.owner) == "dead":
+    if liveness(lease.owner) == "dead":
         return f"{who} ({where}) has died"
     if lease.until >= transaction.now:
         return ""

@@ -5,7 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from priorband.arguments import given_fidelity, given_prior, given_seconds, given_seed, given_space
+from priorband.arguments import (
+    checked_fidelity,
+    checked_prior,
+    checked_seconds,
+    checked_seed,
+    checked_space,
+)
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.records import CreatedRecord, decode
@@ -81,7 +87,7 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     ({'x': 0.4}, 9)
     """
     allowed_attempts(retries)  # checked first: a mistake must not leave a new study behind
-    lease = given_seconds("lease", lease)
+    lease = checked_seconds("lease", lease)
     journal = journal_at(where, read_only)
     try:
         checkpoints = checkpoint_folder(journal, folder)
@@ -176,10 +182,10 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
         known = problem_from_data(stored, prior=given_object, optimizer=optimizer)
     except FormatError as error:
         raise DamagedError(f"{where} is damaged: its problem cannot be: {error}") from None
-    its_space = known.space if space is None else given_space(space)
-    its_fidelity = known.fidelity if fidelity is None else given_fidelity(fidelity, its_space)
-    its_prior = its_space.prior if prior is None else given_prior(prior, its_space, its_fidelity)
-    its_seed = known.seed if seed is None else given_seed(seed)
+    its_space = known.space if space is None else checked_space(space)
+    its_fidelity = known.fidelity if fidelity is None else checked_fidelity(fidelity, its_space)
+    its_prior = its_space.prior if prior is None else checked_prior(prior, its_space, its_fidelity)
+    its_seed = known.seed if seed is None else checked_seed(seed)
     its_optimizer = optimizer or known.optimizer
     meant = problem_data(Problem(its_space, its_prior, its_fidelity, its_optimizer, its_seed))
     if prior is None:

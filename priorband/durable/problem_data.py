@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from priorband.durable.registry import registry
-from priorband.durable.serialize import TAG, bad, from_plain, own_part, shown, to_plain
+from priorband.durable.serialize import TAG, custom_part, from_data, short_repr, to_data, unreadable
 from priorband.errors import ConfigError, MethodError
 from priorband.fidelity import Fidelity
 from priorband.optimizers import Optimizer
@@ -26,13 +26,13 @@ _KEYS = ("space", "prior", "fidelity", "method", "seed")
 
 def problem_data(problem: Problem) -> dict[str, Any]:
     """A problem as data that JSON can hold; the prior is None where it is the space's own."""
-    space = to_plain(problem.space)
+    space = to_data(problem.space)
     return {
         "space": space,
         "prior": _prior_data(problem, _text(space)),
-        "fidelity": to_plain(problem.fidelity),
+        "fidelity": to_data(problem.fidelity),
         "method": _part_data(problem.optimizer),
-        "seed": to_plain(problem.seed),
+        "seed": to_data(problem.seed),
     }
 
 
@@ -45,10 +45,14 @@ def _prior_data(problem: Problem, space: str) -> Any:
 
 
 def _part_data(part: object) -> dict[str, Any]:
-    name = own_part(part)
+    name = custom_part(part)
     if name is not None:
-        return {TAG: "own", "name": name, "shown": shown(part).encode(errors="replace").decode()}
-    data: dict[str, Any] = to_plain(part)
+        return {
+            TAG: "own",
+            "name": name,
+            "shown": short_repr(part).encode(errors="replace").decode(),
+        }
+    data: dict[str, Any] = to_data(part)
     return data
 
 
@@ -69,9 +73,9 @@ def problem_from_data(
     _check_keys(data)
     space, fidelity = _typed(data["space"], Space), _typed(data["fidelity"], Fidelity)
     if plain_name(fidelity.name) in map(plain_name, space.parameters):
-        raise bad(f"`{fidelity.name}` is both the fidelity and a parameter")
+        raise unreadable(f"`{fidelity.name}` is both the fidelity and a parameter")
     if type(data["seed"]) is not int:
-        raise bad(f"Expected a whole number as the seed, got {shown(data['seed'])}")
+        raise unreadable(f"Expected a whole number as the seed, got {short_repr(data['seed'])}")
     if optimizer is None:
         optimizer = _typed(_ours(data["method"], "method"), Optimizer)
     prior = _prior_from_data(data, space) if prior is None else prior
@@ -80,13 +84,13 @@ def problem_from_data(
 
 def _check_keys(data: Any) -> None:
     if not isinstance(data, Mapping) or {*data} != {*_KEYS}:
-        raise bad(f"Expected a problem with {', '.join(_KEYS)}, got {shown(data)}")
+        raise unreadable(f"Expected a problem with {', '.join(_KEYS)}, got {short_repr(data)}")
 
 
 def _typed(data: Any, kind: type) -> Any:
-    value = from_plain(data)
+    value = from_data(data)
     if type(value) is not kind:
-        raise bad(f"Expected a value of {kind.__name__}, got {shown(value)}")
+        raise unreadable(f"Expected a value of {kind.__name__}, got {short_repr(value)}")
     return value
 
 
@@ -103,7 +107,7 @@ def _ours(data: Any, what: str) -> Any:
 def _is_own(data: Any) -> bool:
     own = type(data) is dict and data.get(TAG) == "own"
     if own and [type(data.get(name)) for name in ("name", "shown")] != [str, str]:
-        raise bad(f"Expected the name of a part, got {shown(data)}")
+        raise unreadable(f"Expected the name of a part, got {short_repr(data)}")
     return own
 
 
@@ -117,7 +121,7 @@ def _prior_from_data(data: Mapping[str, Any], space: Space) -> Any:
     try:
         space.check(prior.mode)
     except ConfigError as error:
-        raise bad(f"The prior is of another space: {error}") from None
+        raise unreadable(f"The prior is of another space: {error}") from None
     return prior
 
 
@@ -135,7 +139,7 @@ def differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> list[str
     for name in kept:
         lines += _lines(f"`{name}`", old[name], new[name])
     lines += _prior_lines(stored, given, [n for n in kept if _text(old[n]) == _text(new[n])])
-    one, other = (to_plain(_typed(data["fidelity"], Fidelity)) for data in (stored, given))
+    one, other = (to_data(_typed(data["fidelity"], Fidelity)) for data in (stored, given))
     lines += _lines("fidelity" + f" `{one['name']}`" * (one["name"] == other["name"]), one, other)
     lines += _lines("method", *(_method(data["method"]) for data in (stored, given)))
     return lines + list(_lines("seed", stored["seed"], given["seed"]))
@@ -143,11 +147,11 @@ def differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> list[str
 
 def _method(data: Any) -> Any:
     """A method's data as this version writes it."""
-    return data if _is_own(data) else to_plain(_typed(data, Optimizer))
+    return data if _is_own(data) else to_data(_typed(data, Optimizer))
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: to_plain(p) for name, p in _typed(data["space"], Space).parameters.items()}
+    return {name: to_data(p) for name, p in _typed(data["space"], Space).parameters.items()}
 
 
 def _prior_lines(
@@ -165,10 +169,10 @@ def _prior_lines(
     if old.space != new.space and _text(stored["space"]) == _text(given["space"]):
         yield "prior: " + _both(f"over {old.space!r}", f"over {new.space!r}")
     for name in names:
-        modes = to_plain(old.mode[name]), to_plain(new.mode[name])
+        modes = to_data(old.mode[name]), to_data(new.mode[name])
         yield from _lines(f"prior of `{name}`", *modes, "mode")
         one, other = (dict(zip(p.space.names, p.densities, strict=True)) for p in (old, new))
-        yield from _lines(f"prior of `{name}`", to_plain(one.get(name)), to_plain(other.get(name)))
+        yield from _lines(f"prior of `{name}`", to_data(one.get(name)), to_data(other.get(name)))
 
 
 def _lines(where: str, old: Any, new: Any, field: str = "") -> Iterator[str]:
@@ -200,7 +204,7 @@ def _field(data: dict[str, Any], name: str) -> Any:
     """A field's data; where it was not written, its default's."""
     if name in data or data[TAG] not in registry():
         return data.get(name)
-    return to_plain(field_defaults(registry()[data[TAG]])[name])
+    return to_data(field_defaults(registry()[data[TAG]])[name])
 
 
 def _has_fields(data: Any) -> bool:
@@ -210,7 +214,7 @@ def _has_fields(data: Any) -> bool:
 def _shown(data: Any) -> str:
     if _is_own(data):
         return f"one with custom parts ({data['name']}: {data['shown']})"
-    return repr(from_plain(data))
+    return repr(from_data(data))
 
 
 def _both(old: str, new: str) -> str:

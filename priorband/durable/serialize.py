@@ -44,10 +44,10 @@ _MOST_BITS = 10_000  # of an integer: Python reads and writes few more
 _REFUSALS = (PriorbandError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def to_plain(value: Any) -> Any:
+def to_data(value: Any) -> Any:
     """A value as data that JSON holds without loss.
 
-    >>> to_plain((1, float("inf")))
+    >>> to_data((1, float("inf")))
     {'@': 'tuple', 'items': [1, {'@': 'float', 'value': 'inf'}]}
     """
     try:
@@ -82,12 +82,12 @@ def _written_fields(value: Any, tag: str) -> dict[str, Any]:
 
 
 def _written_scalar(value: Any) -> Any:
-    if not kept(value) and type(value) is not float:
+    if not survives_json(value) and type(value) is not float:
         raise _refused(value)
-    return value if kept(value) else {TAG: "float", "value": repr(value)}
+    return value if survives_json(value) else {TAG: "float", "value": repr(value)}
 
 
-def kept(value: Any) -> bool:
+def survives_json(value: Any) -> bool:
     """Whether JSON gives a scalar back: no infinity, no lone surrogate, no huge integer."""
     if type(value) is str:
         return value.encode(errors="ignore").decode() == value
@@ -110,17 +110,17 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
 }
 
 
-def own_part(value: Any) -> str | None:
+def custom_part(value: Any) -> str | None:
     """The full name of the first part that is not from this library; None where all are."""
     kind = type(_bare(value))
     if kind not in _WRITERS and kind not in tags():
         return _name(value)
     fields = field_names(value) if kind in tags() else ("densities",) * (kind is Independent)
     parts = value if kind in (tuple, list) else [getattr(value, name) for name in fields]
-    return next(filter(None, map(own_part, parts)), None)
+    return next(filter(None, map(custom_part, parts)), None)
 
 
-def shown(value: object, most: int = 200) -> str:
+def short_repr(value: object, most: int = 200) -> str:
     """A short repr of a value, without memory addresses."""
     try:
         text = re.sub(" at 0x[0-9a-fA-F]+", "", repr(value))
@@ -146,16 +146,17 @@ def _refused(value: Any) -> PriorbandError:
     if not isinstance(value, type) and any(hasattr(value, role) for role in roles):
         return _custom_part_error(value)
     return SpaceError(
-        f"The value {shown(value)} cannot be stored: a study holds strings, numbers, booleans, "
-        "None and tuples of them. Use a name such as 'relu', and look it up in the objective."
+        f"The value {short_repr(value)} cannot be stored: a study holds strings, numbers, "
+        "booleans, None and tuples of them. Use a name such as 'relu', and look it up in the "
+        "objective."
     )
 
 
-def from_plain(data: Any) -> Any:
+def from_data(data: Any) -> Any:
     """The value that the data stands for, or a `FormatError`.
 
     >>> from priorband import Fidelity
-    >>> from_plain(to_plain((1, Fidelity("epochs", 1, 9))))
+    >>> from_data(to_data((1, Fidelity("epochs", 1, 9))))
     (1, Fidelity(name='epochs', low=1, high=9, prior=None))
     """
     try:
@@ -163,10 +164,10 @@ def from_plain(data: Any) -> Any:
             warnings.simplefilter("ignore", SingleRungWarning)  # whoever made it was warned
             return _read(data)
     except RecursionError:
-        raise bad("The data is nested too deeply") from None
+        raise unreadable("The data is nested too deeply") from None
 
 
-def bad(what: str) -> FormatError:
+def unreadable(what: str) -> FormatError:
     """The error to raise for data that this library did not write."""
     return FormatError(
         f"{what}. This version does not write such data: a newer version may have, or the data was "
@@ -179,15 +180,17 @@ def _read(data: Any) -> Any:
         return _read_tagged(data)
     if type(data) is list:
         return [_read(item) for item in data]
-    if type(data) in SCALARS and kept(data):
+    if type(data) in SCALARS and survives_json(data):
         return data
-    raise bad(f"Expected a plain value, got {shown(data)}")
+    raise unreadable(f"Expected a plain value, got {short_repr(data)}")
 
 
 def _read_tagged(data: dict[str, Any]) -> Any:
     tag = data.get(TAG)
     if type(tag) is not str or not (tag in _READERS or tag in registry()):
-        raise bad(f"Expected an object with a known tag {TAG!r}, got the tag {shown(tag)}")
+        raise unreadable(
+            f"Expected an object with a known tag {TAG!r}, got the tag {short_repr(tag)}"
+        )
     fields = {name: item for name, item in data.items() if name != TAG}
     try:
         if tag in _READERS:
@@ -195,20 +198,20 @@ def _read_tagged(data: dict[str, Any]) -> Any:
         return _instance(registry()[tag], {name: _read(item) for name, item in fields.items()})
     except _REFUSALS as error:
         what = f"{tag} cannot be made of this data: {str(error)[:200].rstrip('.')}"
-        raise (error if isinstance(error, FormatError) else bad(what)) from None
+        raise (error if isinstance(error, FormatError) else unreadable(what)) from None
 
 
 def _instance(cls: Any, fields: dict[str, Any]) -> Any:
     for name, item in fields.items():
         if misplaced(cls, name, item):
-            raise bad(f"{cls.__name__} takes no {name}={shown(item)}")
+            raise unreadable(f"{cls.__name__} takes no {name}={short_repr(item)}")
     value = cls(**fields)
     if cls in _IS_DENSITY and not _IS_DENSITY[cls](value):
-        raise bad(f"There is no density such as {shown(value)}")
+        raise unreadable(f"There is no density such as {short_repr(value)}")
     if cls in SCALED and "weights" in fields:
         weights = tuple(fields["weights"])
         if len(weights) != len(value.weights) or not all(map(math.isclose, weights, value.weights)):
-            raise bad(f"Expected weights that sum to one, got {shown(weights)}")
+            raise unreadable(f"Expected weights that sum to one, got {short_repr(weights)}")
         settle(value, weights=weights)  # to scale them again would be to round them again
     return value
 
@@ -238,13 +241,13 @@ _IS_DENSITY: dict[type, Callable[[Any], bool]] = {
 def _read_dict(items: Any) -> dict[Any, Any]:
     pairs = dict(map(_read_list, items))
     if type(items) is not list or len(pairs) != len(items):
-        raise bad(f"Expected pairs, each name once, got {shown(items)}")
+        raise unreadable(f"Expected pairs, each name once, got {short_repr(items)}")
     return pairs
 
 
 def _read_list(items: Any) -> list[Any]:
     if type(items) is not list:
-        raise bad(f"Expected a list, got {shown(items)}")
+        raise unreadable(f"Expected a list, got {short_repr(items)}")
     return [_read(item) for item in items]
 
 
@@ -253,7 +256,7 @@ def _read_prior(space: Any, densities: Any, mode: Any) -> Independent:
     for density, size in zip(its_densities, its_space.sizes, strict=True):
         fits = len(getattr(density, "probabilities", ())) == (size or 0)
         if type(density) not in DENSITIES or not fits:
-            raise bad(f"Expected a density for each parameter, got {shown(density)}")
+            raise unreadable(f"Expected a density for each parameter, got {short_repr(density)}")
     return Independent(its_space, its_densities, _read(mode))
 
 
@@ -273,7 +276,9 @@ def config_reader(space: Space) -> Callable[[Any], Config]:
 
     def read(data: Any) -> Config:
         if type(data) is not dict or data.keys() != space.searched.keys():
-            raise bad(f"A configuration needs {', '.join(space.names)}, got {shown(data)}")
+            raise unreadable(
+                f"A configuration needs {', '.join(space.names)}, got {short_repr(data)}"
+            )
         return Config({**frame, **{name: reader(data[name]) for name, reader in readers}})
 
     return read
@@ -304,7 +309,9 @@ def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
             return data
         if (key := _key(data)) in listed:
             return listed[key]
-        raise bad(f"`{name}` must be a value of {shown(parameter)}, got {shown(data)}")
+        raise unreadable(
+            f"`{name}` must be a value of {short_repr(parameter)}, got {short_repr(data)}"
+        )
 
     return read
 
@@ -329,7 +336,7 @@ def _forms(parameter: Parameter) -> dict[Any, Any]:
     """What each choice is stored as: itself where JSON gives it back, else its index."""
     forms = {}
     for index, choice in enumerate(parameter.choices):
-        itself = type(choice) in SCALARS and kept(choice)
+        itself = type(choice) in SCALARS and survives_json(choice)
         forms[choice] = choice if itself else {TAG: "choice", "index": index}
     return forms
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.arguments import (
-    any_fidelity,
-    given_cost,
-    given_kind,
-    given_loss,
-    given_seconds,
-    known_trial,
-    plain_metrics,
+    asked_trial,
+    checked_cost,
+    checked_failure_kind,
+    checked_loss,
+    checked_seconds,
+    json_metrics,
+    result_fidelity,
     running_trial,
     trial_fidelity,
 )
@@ -83,7 +83,7 @@ class DurableStudy(BaseStudy):
         self.problem = problem
         self.checkpoints = Checkpoints(folder) if folder else None
         self.worker = worker_name()
-        self.pulse = Heartbeat(journal, self.worker, lease)
+        self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
         self._dispatcher = Dispatcher(
             self._view, journal, self.checkpoints, allowed_attempts(retries), lease
@@ -106,7 +106,7 @@ class DurableStudy(BaseStudy):
 
     def close(self) -> None:
         """Close files, connections and the thread. Trials that are held are left to others."""
-        self.pulse.stop()
+        self.heartbeat.stop()
         self.journal.close()
 
     @property
@@ -169,23 +169,23 @@ class DurableStudy(BaseStudy):
             ExhaustedError: if nothing is left to try, or the budget is handed out.
             ArgumentError: if `hold` is not a number above 0.
         """
-        seconds = None if hold is None else given_seconds("hold", hold)
+        seconds = None if hold is None else checked_seconds("hold", hold)
         with self._writing() as transaction:
             answer = self._dispatcher.assign(transaction, "", seconds)
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
-            self.pulse.hold(answer.trial.id, answer.attempt)
+            self.heartbeat.hold(answer.trial.id, answer.attempt)
         return answer.trial
 
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
         """Report the loss of a trial. Return False if another attempt ended the trial before."""
-        number = given_loss(loss)
-        details: dict[str, Any] = {} if cost is None else {"cost": given_cost(cost)}
+        number = checked_loss(loss)
+        details: dict[str, Any] = {} if cost is None else {"cost": checked_cost(cost)}
         if metrics:
-            details["metrics"] = plain_metrics(metrics)
+            details["metrics"] = json_metrics(metrics)
         ids = self._trial_and_attempt(trial)
         if math.isfinite(number):
             return self._settle(Report(*ids, number, details=details))
@@ -193,7 +193,7 @@ class DurableStudy(BaseStudy):
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
         """Report that a trial brought no loss: it is never promoted."""
-        kind = given_kind(kind)
+        kind = checked_failure_kind(kind)
         return self._settle(Report(*self._trial_and_attempt(trial), None, kind, str(reason)))
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
@@ -207,9 +207,9 @@ class DurableStudy(BaseStudy):
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
         """Add a finished result from elsewhere, at any fidelity; a full training by default."""
-        checked, number = self.problem.space.check(config), given_loss(loss)
+        checked, number = self.problem.space.check(config), checked_loss(loss)
         full = self.problem.fidelity.high if fidelity is None else fidelity
-        at = any_fidelity(full, self.problem.fidelity, self._view.state.ladder)
+        at = result_fidelity(full, self.problem.fidelity, self._view.state.ladder)
         with self._writing() as transaction:
             new = len(self._view.state.history)
             trial = Trial(new, checked, at, None, None, IMPORTED, new)
@@ -249,8 +249,8 @@ class DurableStudy(BaseStudy):
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
         self.refresh()
-        number = known_trial(self.state.history, trial).id
-        for row in self.journal.about(number):
+        number = asked_trial(self.state.history, trial).id
+        for row in self.journal.trial_rows(number):
             record = decode(row)
             if isinstance(record, ToldRecord | FailedRecord):
                 cost = {} if record.cost is None else {"cost": record.cost}
@@ -271,7 +271,7 @@ class DurableStudy(BaseStudy):
         with self._writing() as transaction:
             history = self._view.state.history
             for number in trials:
-                outcome = history.outcome(known_trial(history, number).id)
+                outcome = history.outcome(asked_trial(history, number).id)
                 if outcome is None or not outcome.failed:
                     raise TrialError(
                         f"Trial {number} has not failed. Only failed trials can be retried."
@@ -296,24 +296,24 @@ class DurableStudy(BaseStudy):
                 self._dispatcher.settle(transaction, report)
             answer = self._dispatcher.assign(transaction, request) if request else None
         if report is not None:
-            self.pulse.let_go(report.trial)
+            self.heartbeat.release(report.trial)
         if isinstance(answer, Assignment):
-            self.pulse.hold(answer.trial.id, answer.attempt)
+            self.heartbeat.hold(answer.trial.id, answer.attempt)
         return answer
 
     def _settle(self, report: Report) -> bool:
         with self._writing() as transaction:
             counts = self._dispatcher.settle(transaction, report, final=True)
-        self.pulse.let_go(report.trial)
+        self.heartbeat.release(report.trial)
         return counts
 
     def _trial_and_attempt(self, trial: Trial | int) -> tuple[int, int]:
         """A trial's id and attempt; raise `TrialError` if it was told by this process before."""
         number = trial.id if isinstance(trial, Trial) else trial
-        attempt = self.pulse.attempt(number) if isinstance(number, int) else None
+        attempt = self.heartbeat.attempt(number) if isinstance(number, int) else None
         if attempt is None:  # another process has asked it, or it has ended
             self.refresh()
-        number = known_trial(self.state.history, trial).id
+        number = asked_trial(self.state.history, trial).id
         if attempt is None:
             running_trial(self._view.state.history, number)
             attempt = self.ledger.running[number].attempt

@@ -1,1 +1,1 @@
-"""The paper's claims, to be run by anyone."""
+"""Reproduce the paper's experiments: run grids of cases, store them, and report on them."""

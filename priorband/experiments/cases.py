@@ -1,4 +1,4 @@
-"""Cases: which method ran on which benchmark, under which prior, with which seed."""
+"""Cases: one run each of a method on a benchmark, with a prior and a seed."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -10,11 +10,10 @@ from priorband.values import field_names, frozen
 
 Rules = Literal["paper", "authors", "published"]
 RULES: tuple[Rules, ...] = ("paper", "authors", "published")
-"""As the paper's text says; the same around the authors' own prior configurations; or as the code
-behind the published figures did."""
+"""The paper's text; the text with the authors' prior centres; the code of the published runs."""
 NO_PRIOR = "none"
-"""In the place of a prior's quality, for methods that ignore the prior: they run once for all."""
-BLIND = {
+"""Stands for the prior's quality in cases of methods that ignore the prior: they run only once."""
+PRIOR_FREE_METHODS = {
     *("random", "grid", "sh", "hyperband", "asha", "async-hyperband"),
     *("bo", "bohb", "mobster", "mobster(joint)"),
 }
@@ -22,14 +21,14 @@ BLIND = {
 
 
 def ignores_prior(method: str, rules: str = "paper") -> bool:
-    """Whether a method ignores the prior. The published BO drew its first ten trials from it."""
-    return method in BLIND and (rules, method) != ("published", "bo")
+    """Whether a method ignores the prior. The published BO draws its first ten trials from it."""
+    return method in PRIOR_FREE_METHODS and (rules, method) != ("published", "bo")
 
 
 @final
 @frozen
 class Case:
-    """One run: all that decides what happens in it, and its budget."""
+    """One run: everything that determines its decisions, and its budget."""
 
     rules: str
     benchmark: str
@@ -38,34 +37,34 @@ class Case:
     workers: int
     seed: int
     budget: float
-    """In full trainings for each worker; a longer run begins with the shorter one."""
+    """Full trainings per worker. A longer run starts with the same trials as a shorter one."""
 
     @property
     def key(self) -> tuple[str, str, str, str, int, int]:
-        """What tells runs apart, whatever their length; the order of runs in files."""
+        """What identifies a run whatever its budget; also the sort key of runs in files."""
         return self.rules, self.benchmark, self.prior, self.method, self.workers, self.seed
 
     @property
     def name(self) -> str:
-        """The key as one word, such as `paper/hartmann3-good/bad/priorband/1/0`."""
+        """The key as text, such as `paper/hartmann3-good/bad/priorband/1/0`."""
         return "/".join(map(str, self.key))
 
-    def plain(self) -> dict[str, Any]:
-        """The case as JSON carries it."""
+    def to_json(self) -> dict[str, Any]:
+        """The case as a JSON object."""
         return {name: getattr(self, name) for name in field_names(self)}
 
 
-def case_from(plain: Any) -> Case:
-    """A case from what JSON carried."""
-    if not isinstance(plain, dict) or set(plain) != set(_KINDS):
-        raise FormatError(f"A run's case has {', '.join(_KINDS)}; got {plain!r}.")
-    for name, kind in _KINDS.items():
-        if not isinstance(plain[name], kind):
-            raise FormatError(f"A run's case cannot have {name}={plain[name]!r}.")
-    return Case(**plain)
+def case_from_json(data: Any) -> Case:
+    """The case in a JSON object; raises `FormatError` if there is none."""
+    if not isinstance(data, dict) or set(data) != set(_TYPES):
+        raise FormatError(f"A run's case needs {', '.join(_TYPES)}; got {data!r}.")
+    for name, kind in _TYPES.items():
+        if not isinstance(data[name], kind):
+            raise FormatError(f"A run's case cannot have {name}={data[name]!r}.")
+    return Case(**data)
 
 
-_KINDS: dict[str, Any] = {
+_TYPES: dict[str, Any] = {
     **dict.fromkeys(("rules", "benchmark", "prior", "method"), str),
     **{"workers": int, "seed": int, "budget": (int, float)},
 }
@@ -74,7 +73,7 @@ _KINDS: dict[str, Any] = {
 @final
 @frozen
 class CaseGrid:
-    """Methods times benchmarks times priors times seeds."""
+    """All combinations of benchmarks, priors, methods and seeds."""
 
     rules: str
     benchmarks: Sequence[str]
@@ -92,11 +91,11 @@ class CaseGrid:
                 raise SpaceError(f"Unknown prior {prior!r}. {suggestion(prior, QUALITIES)}")
 
     def cases(self) -> Iterator[Case]:
-        """All runs of the grid, seed by seed; a method that ignores the prior has one for all."""
+        """All runs of the grid, seed by seed; one for all priors if a method ignores the prior."""
         cells = product(self.seeds, self.benchmarks, self.methods, self.priors)
         for seed, benchmark, method, prior in cells:
-            blind = ignores_prior(method, self.rules)
-            if blind and prior != self.priors[0]:
+            without_prior = ignores_prior(method, self.rules)
+            if without_prior and prior != self.priors[0]:
                 continue
-            quality = NO_PRIOR if blind else prior
+            quality = NO_PRIOR if without_prior else prior
             yield Case(self.rules, benchmark, quality, method, self.workers, seed, self.budget)

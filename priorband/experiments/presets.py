@@ -1,4 +1,4 @@
-"""Presets: the paper's tables and figures, each as the grids of runs behind it."""
+"""Presets: the grids of runs behind the paper's tables and figures."""
 
 from collections.abc import Callable, Sequence
 from typing import final
@@ -8,12 +8,12 @@ from priorband.errors import MethodError, suggestion
 from priorband.experiments.cases import Case, CaseGrid
 from priorband.values import frozen, replaced
 
-SINGLE = ("random", "hyperband", "priorband")
+SINGLE_METHODS = ("random", "hyperband", "priorband")
 """The methods of the paper's first table."""
-SIMPLE = ("random+prior", "hyperband+prior", "hyperband+prior(50%)")
-"""What else takes a prior without a model."""
-MODELS = ("bo", "pibo", "bohb", "priorband+bo")
-PARALLEL = (
+PRIOR_BASELINES = ("random+prior", "hyperband+prior", "hyperband+prior(50%)")
+"""Other methods that use a prior but no model."""
+MODEL_METHODS = ("bo", "pibo", "bohb", "priorband+bo")
+PARALLEL_METHODS = (
     *("asha", "async-hyperband", "priorband", "asha+esp", "async-hyperband+esp"),
     *("mobster", "mobster+esp", "priorband+bo"),
 )
@@ -26,36 +26,45 @@ ABLATION_PARTS = {
         *("priorband(sigma=0.125)", "priorband(sigma=0.5)"),
     ),
 }
-"""Which part of PriorBand is changed, and into what."""
+"""The variants of PriorBand, by the part that is changed."""
 ABLATIONS = ("priorband", *(name for part in ABLATION_PARTS.values() for name in part))
-ILLUSTRATIONS = ("hartmann3-good", "hartmann3-terrible", "hartmann6-good", "hartmann6-terrible")
-"""What the paper draws the chances of its three sources on."""
+HARTMANN_BENCHMARKS = (
+    "hartmann3-good",
+    "hartmann3-terrible",
+    "hartmann6-good",
+    "hartmann6-terrible",
+)
+"""The functions on which the paper shows the probabilities of PriorBand's three sources."""
 
 
 @final
 @frozen
 class Preset:
-    """Grids, given the paper's benchmarks that are here; and what they are for."""
+    """A description, and the grids for the available ones of the paper's benchmarks."""
 
-    what: str
+    description: str
     grids: Callable[[Sequence[str]], list[CaseGrid]]
 
 
-def _both(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
+def _two_rules(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
     """A grid under the published rules and under the paper's text."""
-    made = replaced(grid, benchmarks=benchmarks, methods=methods)
-    return [replaced(made, rules=rules) for rules in ("published", "paper")]
+    complete = replaced(grid, benchmarks=benchmarks, methods=methods)
+    return [replaced(complete, rules=rules) for rules in ("published", "paper")]
 
 
-def _three(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
-    """The same, and PriorBand by the text around the authors' configurations."""
-    between = replaced(grid, rules="authors", benchmarks=benchmarks, methods=("priorband",))
-    return [*_both(benchmarks, methods, grid), between]
+def _three_rules(
+    benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid
+) -> list[CaseGrid]:
+    """The same, and PriorBand by the paper's text with the authors' prior centres."""
+    authors = replaced(grid, rules="authors", benchmarks=benchmarks, methods=("priorband",))
+    return [*_two_rules(benchmarks, methods, grid), authors]
 
 
-def _shown(seeds: int, budget: float) -> CaseGrid:
-    """PriorBand where its chances are drawn."""
-    return CaseGrid("paper", ILLUSTRATIONS, QUALITIES, ("priorband",), range(seeds), 1, budget)
+def _probability_grid(seeds: int, budget: float) -> CaseGrid:
+    """The runs of PriorBand for the figure of its three probabilities."""
+    return CaseGrid(
+        "paper", HARTMANN_BENCHMARKS, QUALITIES, ("priorband",), range(seeds), 1, budget
+    )
 
 
 def _grid(seeds: int, workers: int, budget: float) -> CaseGrid:
@@ -64,41 +73,47 @@ def _grid(seeds: int, workers: int, budget: float) -> CaseGrid:
 
 PRESETS = {
     "paper-small": Preset(
-        "the first table with 10 seeds, and the figures: minutes",
-        lambda here: [*_three(here, SINGLE, _grid(10, 1, 12.0)), _shown(10, 12.0)],
+        "the first table with 10 seeds, and the figures (takes minutes)",
+        lambda available: [
+            *_three_rules(available, SINGLE_METHODS, _grid(10, 1, 12.0)),
+            _probability_grid(10, 12.0),
+        ],
     ),
     "paper-single": Preset(
-        "one worker, 50 seeds: random search, Hyperband, their priors, PriorBand",
-        lambda here: [*_three(here, (*SINGLE, *SIMPLE), _grid(50, 1, 20.0)), _shown(50, 20.0)],
+        "one worker, 50 seeds: random search and Hyperband with and without priors, PriorBand",
+        lambda available: [
+            *_three_rules(available, (*SINGLE_METHODS, *PRIOR_BASELINES), _grid(50, 1, 20.0)),
+            _probability_grid(50, 20.0),
+        ],
     ),
     "paper-parallel": Preset(
         "four workers in simulated time, 10 seeds",
-        lambda here: _both(here, PARALLEL, _grid(10, 4, 5.0)),
+        lambda available: _two_rules(available, PARALLEL_METHODS, _grid(10, 4, 5.0)),
     ),
     "paper-models": Preset(
         "one worker, 50 seeds: methods with models",
-        lambda here: _both(here, (*MODELS, "priorband"), _grid(50, 1, 20.0)),
+        lambda available: _two_rules(available, (*MODEL_METHODS, "priorband"), _grid(50, 1, 20.0)),
     ),
     "ablations": Preset(
-        "one worker, 50 seeds: PriorBand with a part changed",
-        lambda here: [replaced(_grid(50, 1, 12.0), benchmarks=here, methods=ABLATIONS)],
+        "one worker, 50 seeds: variants of PriorBand",
+        lambda available: [replaced(_grid(50, 1, 12.0), benchmarks=available, methods=ABLATIONS)],
     ),
 }
 
 
-def preset(name: str, here: Sequence[str]) -> list[CaseGrid]:
-    """The grids of a preset on those of the paper's benchmarks that are here.
+def preset_grids(name: str, available: Sequence[str]) -> list[CaseGrid]:
+    """The grids of a preset, on the available ones of the paper's benchmarks.
 
-    Without any, they are run on the Hartmann functions, which need no data and have no published
-    figures.
+    If none is available, they are run on the Hartmann functions, which need no data and have no
+    published results.
     """
     if name not in PRESETS:
         raise MethodError(f"Unknown preset {name!r}. {suggestion(name, PRESETS)}")
-    grids = PRESETS[name].grids(here or ILLUSTRATIONS)
-    return [grid for grid in grids if here or grid.rules == "paper"]
+    grids = PRESETS[name].grids(available or HARTMANN_BENCHMARKS)
+    return [grid for grid in grids if available or grid.rules == "paper"]
 
 
-def cases(grids: Sequence[CaseGrid]) -> list[Case]:
-    """All runs of some grids, seed by seed, so that what is cut off is even."""
-    found = [case for grid in grids for case in grid.cases()]
-    return sorted(found, key=lambda case: case.seed)
+def cases_by_seed(grids: Sequence[CaseGrid]) -> list[Case]:
+    """All runs of some grids by seed, so that an interrupted run has equally many of each kind."""
+    cases = [case for grid in grids for case in grid.cases()]
+    return sorted(cases, key=lambda case: case.seed)

@@ -1,4 +1,4 @@
-"""How far a grid is and how long it will take: a bar for a terminal, lines for a file."""
+"""Progress of a grid and the time left: a bar in a terminal, lines of text elsewhere."""
 
 import sys
 import time
@@ -9,12 +9,12 @@ from typing import Any, TextIO, final
 from priorband.display.text import about
 from priorband.experiments.cases import Case
 
-_BETWEEN_LINES = 10.0
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 @final
-class Estimate:
-    """The time left, from what runs of each method have taken so far."""
+class TimeEstimate:
+    """An estimate of the time left, from the CPU time of finished runs of each method."""
 
     def __init__(self, todo: Sequence[Case], processes: int) -> None:
         self.left: dict[tuple[str, ...], int] = defaultdict(int)
@@ -23,21 +23,21 @@ class Estimate:
         for case in todo:
             self.left[_kind(case)] += 1
 
-    def ran(self, case: Case, seconds: float) -> None:
-        """One run less."""
+    def case_done(self, case: Case, seconds: float) -> None:
+        """Count a finished run."""
         self.left[_kind(case)] -= 1
         self.taken[_kind(case)].append(seconds)
 
     def seconds(self) -> float | None:
-        """The time left; None before anything has ended."""
-        every = [s for taken in self.taken.values() for s in taken]
-        if not every:
+        """The time left in seconds; None before the first run has ended."""
+        times = [seconds for taken in self.taken.values() for seconds in taken]
+        if not times:
             return None
-        usual = sum(every) / len(every)
+        mean = sum(times) / len(times)
         total = 0.0
         for kind, left in self.left.items():
             taken = self.taken.get(kind)
-            total += left * (sum(taken) / len(taken) if taken else usual)
+            total += left * (sum(taken) / len(taken) if taken else mean)
         return total / self.processes
 
 
@@ -47,54 +47,56 @@ def _kind(case: Case) -> tuple[str, ...]:
 
 @final
 class Progress:
-    """Shows each run that ends."""
+    """Shows the progress after each finished run."""
 
     def __init__(self, processes: int, to: TextIO | None = None) -> None:
         self.processes = processes
         self.to = to or sys.stderr
         self.done = self.total = 0
-        self.processor = 0.0
+        self.cpu_seconds = 0.0
         self._bar: Any = None
         self._task: Any = None
         self._start = self._last = time.monotonic()
-        self._estimate = Estimate([], processes)
+        self._estimate = TimeEstimate([], processes)
 
     def begin(self, todo: Sequence[Case], done: int) -> None:
-        """So many runs are left, so many were done before."""
+        """Start with the runs to do and the number of runs that were done before."""
         self.done, self.total = done, done + len(todo)
-        self._estimate = Estimate(todo, self.processes)
+        self._estimate = TimeEstimate(todo, self.processes)
         self._start = time.monotonic()
-        print(f"{self.total} runs, {done} of them done before.", file=self.to, flush=True)
+        print(f"{self.total} runs, {done} already done.", file=self.to, flush=True)
         if self.to.isatty() and todo:
             self._bar = _bar(self.to)
             self._task = self._bar.add_task("runs", total=self.total, completed=done, left="")
             self._bar.start()
 
-    def ran(self, case: Case, seconds: float) -> None:
-        """One more has ended."""
+    def case_done(self, case: Case, seconds: float) -> None:
+        """Show that a run has ended."""
         self.done += 1
-        self.processor += seconds
-        self._estimate.ran(case, seconds)
+        self.cpu_seconds += seconds
+        self._estimate.case_done(case, seconds)
         left = self._estimate.seconds()
-        said = "" if left is None else f"about {about(left)} left"
+        time_left = "" if left is None else f"about {about(left)} left"
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.done, left=said)
-        elif time.monotonic() - self._last >= _BETWEEN_LINES:
+            self._bar.update(self._task, completed=self.done, left=time_left)
+        elif time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
-            print(f"{self.done} of {self.total} runs, {said}", file=self.to, flush=True)
+            print(f"{self.done} of {self.total} runs, {time_left}", file=self.to, flush=True)
 
     def stop(self) -> None:
-        """Give the terminal back, whether or not all are done."""
+        """Remove the bar from the terminal, whether or not all runs are done."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def end(self) -> None:
-        """All are done."""
+        """Show that all runs are done."""
         self.stop()
-        wall = time.monotonic() - self._start
-        said = f"All {self.total} runs are done: {about(wall)}, {self.processor:.0f} s of CPU"
-        print(f"{said}.", file=self.to, flush=True)
+        elapsed = about(time.monotonic() - self._start)
+        summary = (
+            f"All {self.total} runs are done: {elapsed}, {self.cpu_seconds:.0f} s of CPU time."
+        )
+        print(summary, file=self.to, flush=True)
 
 
 def _bar(to: TextIO) -> Any:

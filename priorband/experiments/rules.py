@@ -1,12 +1,17 @@
-"""What a case means: its benchmark, its prior and its method, under the rules it names.
+"""Set up the benchmark, the prior and the method of a case under its rules.
 
-The rules "paper" are the paper's text. The rules "authors" are the same, but around the prior
-configurations that the authors drew, so that luck of the draw is none of the difference. The rules
-"published" are what the code behind the published figures did, as far as it departed: its prior
-configurations and their perturbation, integers drawn wider than scored, rungs that promote from
-what is left of them, a Gaussian process per rung where the text says one for all, categories that
-always change, a BO that begins with draws from a weak prior, the mode of HB+Prior(50%) on the
-lowest rung, and the settings of two ablations.
+The rules "paper" follow the paper's text. The rules "authors" do the same, but with the prior
+configurations that the authors drew, so that results do not differ because of other random draws.
+The rules "published" follow the code of the published experiments where it differs from the text:
+
+- the authors' prior configurations, and how they are perturbed;
+- integers that are drawn from a wider distribution than they are scored with;
+- ASHA and its variants promote from the configurations that are left on a rung;
+- one Gaussian process per rung, where the text has one for all rungs;
+- a category that is selected for a change always changes;
+- BO starts with draws from a weak prior;
+- HB+Prior(50%) evaluates the mode of the prior on the lowest rung;
+- the settings of two ablations.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +19,7 @@ from typing import Any, final
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.hartmann import Hartmann
-from priorband.benchmarks.priors import perturbed, perturbed_as_shipped
+from priorband.benchmarks.priors import perturbed, perturbed_as_published
 from priorband.benchmarks.published import published_prior
 from priorband.conditions import Drawn, Trained
 from priorband.errors import DataError
@@ -41,52 +46,51 @@ from priorband.study import Study
 from priorband.values import field_names, frozen, replaced
 
 Centres = Mapping[str, Mapping[str, Mapping[str, Any]]]
-"""Configurations by rules and benchmark, as `rules/benchmark`, and by the prior's quality."""
+"""Configurations by `RULES/BENCHMARK`, and then by the quality of the prior."""
 
 PAUSE = 10.0
-"""What a trial of the published parallel runs waited beyond its training, in units of fidelity."""
+"""How long a trial of the published parallel runs waited after training, in fidelity units."""
 
 
 @final
 @frozen
-class Setting:
-    """A benchmark and a study of it that has not begun."""
+class CaseSetup:
+    """A benchmark and a new study of it."""
 
     benchmark: Benchmark
     study: Study
     pause: float
 
 
-def setting(case: Case, benchmark: Benchmark, centres: Centres) -> Setting:
-    """What a case runs."""
-    posed = replaced(benchmark, seed=case.seed) if isinstance(benchmark, Hartmann) else benchmark
-    by_code = case.rules == "published"
-    method = published_method(case.method) if by_code else optimizer(case.method)
-    belief = _prior(case, posed.space, centres)
-    study = Study(posed.space, posed.fidelity, method, case.seed, belief)
-    return Setting(posed, study, PAUSE if by_code and case.workers > 1 else 0.0)
+def set_up_case(case: Case, benchmark: Benchmark, centres: Centres) -> CaseSetup:
+    """The benchmark and the study of a case. A Hartmann function gets the seed of the case."""
+    seeded = replaced(benchmark, seed=case.seed) if isinstance(benchmark, Hartmann) else benchmark
+    published = case.rules == "published"
+    method = published_method(case.method) if published else optimizer(case.method)
+    belief = _prior(case, seeded.space, centres)
+    study = Study(seeded.space, seeded.fidelity, method, case.seed, belief)
+    return CaseSetup(seeded, study, PAUSE if published and case.workers > 1 else 0.0)
 
 
-def centre_of(case: Case, space: Space, centres: Centres) -> dict[str, Any]:
-    """The configuration that the case's prior believes best."""
-    place = f"{case.rules}/{case.benchmark}"
+def case_prior_centre(case: Case, space: Space, centres: Centres) -> dict[str, Any]:
+    """The centre of a case's prior: the configuration that it takes for the best."""
     try:
-        centre = dict(centres[place][case.prior])
+        centre = dict(centres[f"{case.rules}/{case.benchmark}"][case.prior])
     except KeyError:
         raise DataError(
-            f"There is no {case.prior!r} prior of {case.benchmark} under the rules "
-            f"{case.rules!r}. The authors' own cover the paper's benchmarks."
+            f"There is no {case.prior!r} prior for {case.benchmark} under the rules "
+            f"{case.rules!r}. The authors' priors are for the paper's benchmarks."
         ) from None
     if case.prior != "near-optimum":
         return centre
-    move = perturbed_as_shipped if case.rules == "published" else perturbed
-    return dict(move(space, space.check(centre), case.seed))
+    perturb = perturbed_as_published if case.rules == "published" else perturbed
+    return dict(perturb(space, space.check(centre), case.seed))
 
 
 def _prior(case: Case, space: Space, centres: Centres) -> Prior | None:
     if case.prior == NO_PRIOR:
         return None
-    centre = space.check(centre_of(case, space, centres))
+    centre = space.check(case_prior_centre(case, space, centres))
     beliefs = {name: centre[name] for name in space.names}
     if case.rules != "published":
         return prior(space, beliefs)
@@ -96,39 +100,39 @@ def _prior(case: Case, space: Space, centres: Centres) -> Prior | None:
 
 
 def published_method(name: str) -> Optimizer:
-    """A method as the code behind the published figures had it."""
+    """A method as it was in the code of the published experiments."""
     if name == "bo":
         return Optimizer(FullFidelity(), Staged(FromPrior(), GPSearch("full"), Trained(10)))
-    if name in _SHIPPED:
-        return _SHIPPED[name]()
-    found = optimizer({"priorband+bo": "priorband+bo(rung)"}.get(name, name))
-    if "promotion" in field_names(found.scheduler):
-        found = replaced(found, scheduler=replaced(found.scheduler, promotion="neps"))
-    return replaced(found, sampler=_always_changing(found.sampler))
+    if name in _PUBLISHED_METHODS:
+        return _PUBLISHED_METHODS[name]()
+    method = optimizer({"priorband+bo": "priorband+bo(rung)"}.get(name, name))
+    if "promotion" in field_names(method.scheduler):
+        method = replaced(method, scheduler=replaced(method.scheduler, promotion="neps"))
+    return replaced(method, sampler=_always_changing(method.sampler))
 
 
 def _half_from_the_prior() -> Optimizer:
-    """HB+Prior(50%), the mode being an ordinary member of the first bracket."""
-    found = optimizer("hyperband+prior(50%)")
-    return replaced(found, sampler=Staged(PriorMode(), found.sampler, Drawn(1)), opening=None)
+    """HB+Prior(50%) with the mode as an ordinary configuration of the first bracket."""
+    method = optimizer("hyperband+prior(50%)")
+    return replaced(method, sampler=Staged(PriorMode(), method.sampler, Drawn(1)), opening=None)
 
 
-def _fading(uniform_share: UniformShare) -> Optimizer:
-    """PriorBand whose prior fades with resources."""
+def _decaying(uniform_share: UniformShare) -> Optimizer:
+    """PriorBand with a share of the prior that decays with the resources."""
     weights = Ensemble(uniform_share, Decay("resources"))
     return Optimizer(Hyperband(), ensemble(weights, Perturb(always_change=True)), PriorMode())
 
 
-_SHIPPED: dict[str, Callable[[], Optimizer]] = {
+_PUBLISHED_METHODS: dict[str, Callable[[], Optimizer]] = {
     "hyperband+prior(50%)": _half_from_the_prior,
-    "priorband(decay)": lambda: _fading(Geometric()),
-    "priorband(linear)": lambda: _fading(Linear()),
+    "priorband(decay)": lambda: _decaying(Geometric()),
+    "priorband(linear)": lambda: _decaying(Linear()),
 }
-"""Methods whose published settings were others than the text's."""
+"""Methods with other settings in the published code than in the text."""
 
 
 def _always_changing(part: Any) -> Any:
-    """A sampler whose perturbations never keep a category that they have selected."""
+    """A sampler in which a category that is selected for a change never stays the same."""
     if isinstance(part, Perturb):
         return replaced(part, always_change=True)
     if isinstance(part, tuple):
@@ -136,5 +140,5 @@ def _always_changing(part: Any) -> Any:
     if not hasattr(part, "__match_args__") or isinstance(part, type):
         return part
     changed = {name: _always_changing(getattr(part, name)) for name in field_names(part)}
-    same = all(changed[name] is getattr(part, name) for name in changed)
-    return part if same else replaced(part, **changed)
+    unchanged = all(changed[name] is getattr(part, name) for name in changed)
+    return part if unchanged else replaced(part, **changed)

@@ -8,11 +8,12 @@ from priorband.durable.ledger import ConfigReader, Ledger
 from priorband.durable.open import StudyJournal, journal_at
 from priorband.durable.problem_data import problem_from_data
 from priorband.durable.records import INVALID, decode
-from priorband.durable.serialize import config_reader, from_plain
+from priorband.durable.serialize import config_reader, from_data
 from priorband.errors import MethodError
 from priorband.history import History
-from priorband.repair.scan import Finding, Scan, scan_folder
+from priorband.repair.scan import Finding, Scan
 from priorband.repair.scan_postgres import scan_database
+from priorband.repair.scan_sqlite import scan_folder
 from priorband.repair.verify import verified
 from priorband.space.config import Config
 from priorband.storage.journal import Row
@@ -96,6 +97,6 @@ def _reader_from_problem(ledger: Ledger) -> ConfigReader:
     try:
         problem = problem_from_data(ledger.problem)
     except MethodError:  # a method with custom parts
-        return config_reader(from_plain(ledger.problem["space"]))
+        return config_reader(from_data(ledger.problem["space"]))
     ledger.rungs = problem.start().ladder.fidelities
     return config_reader(problem.space)

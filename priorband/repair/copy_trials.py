@@ -1,4 +1,4 @@
-"""The folders of trials, copied to another study."""
+"""Copying the folders of trials to another study."""
 
 import os
 import re
@@ -12,48 +12,53 @@ from priorband.storage.checkpoints import sync_tree
 
 
 def copy_trials(old: Path, new: Path, trials: Collection[int]) -> list[Finding]:
-    """Copy what some trials have saved; what is not copied is named. No link is followed."""
-    source, left = old / "trials", list[Finding]()
+    """Copy the folders of some trials, without following links; what was not copied, and why."""
+    source, not_copied = old / "trials", list[Finding]()
     if source.is_symlink() or not source.is_dir():
-        linked = Finding("trials", "is no folder, so it is not copied")
-        return [linked] if os.path.lexists(source) else []
+        finding = Finding("trials", "is not a folder, so it is not copied")
+        return [finding] if os.path.lexists(source) else []
     for name in sorted(os.listdir(source)):
-        why = _unfit(source / name, trials)
-        if why:
-            left.append(Finding(f"trials/{name}", f"{why}, so it is not copied"))
+        reason = _reason_not_to_copy(source / name, trials)
+        if reason:
+            not_copied.append(Finding(f"trials/{name}", f"{reason}, so it is not copied"))
         else:
-            left += _copy(source / name, new / "trials" / name)
+            not_copied += _copy_trial(source / name, new / "trials" / name)
     if (new / "trials").exists():
         sync_tree(new)
-    return left
+    return not_copied
 
 
-def _unfit(path: Path, trials: Collection[int]) -> str:
+def _reason_not_to_copy(path: Path, trials: Collection[int]) -> str:
     if not re.fullmatch(r"0|[1-9]\d{0,17}", path.name):
-        return "is no trial's"
+        return "is not named after a trial"
     if not stat.S_ISDIR(os.lstat(path).st_mode):
-        return "is no folder"
-    return "" if int(path.name) in trials else "belongs to a trial that is not as it was"
+        return "is not a folder"
+    return (
+        ""
+        if int(path.name) in trials
+        else "belongs to a trial that is not the same in the new study"
+    )
 
 
-def _copy(old: Path, new: Path) -> list[Finding]:
-    left = []
+def _copy_trial(old: Path, new: Path) -> list[Finding]:
+    not_copied = []
 
-    def odd(folder: str, names: list[str]) -> list[str]:
+    def ignored(folder: str, names: list[str]) -> list[str]:
         modes = {name: os.lstat(Path(folder, name)).st_mode for name in names}
-        links = Path(folder) != old  # within a checkpoint they are its maker's own
-        found = [name for name, mode in modes.items() if not _plain(mode, links)]
-        for name in found:
-            place = Path(folder, name).relative_to(old.parent.parent)
-            left.append(Finding(str(place), "is no file or folder, so it is not copied"))
-        return found
+        links_allowed = Path(folder) != old  # inside of a checkpoint, links are the user's own
+        refused = [name for name, mode in modes.items() if not _copyable(mode, links_allowed)]
+        for name in refused:
+            path = Path(folder, name).relative_to(old.parent.parent)
+            finding = Finding(str(path), "is neither a file nor a folder, so it is not copied")
+            not_copied.append(finding)
+        return refused
 
     try:
-        shutil.copytree(old, new, symlinks=True, ignore=odd)
+        shutil.copytree(old, new, symlinks=True, ignore=ignored)
     except (OSError, shutil.Error) as error:
-        left.append(Finding(f"trials/{old.name}", f"could not be copied in full: {error}"))
-    return left
+        not_copied.append(Finding(f"trials/{old.name}", f"could not be copied in full: {error}"))
+    return not_copied
 
 
-def _plain(mode: int, links: bool) -> bool:
-    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (links and stat.S_ISLNK(mode))
+def _copyable(mode: int, links_allowed: bool) -> bool:
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (links_allowed and stat.S_ISLNK(mode))

@@ -1,4 +1,4 @@
-"""A private copy of a study's folder, to look at what may be damaged without touching it."""
+"""A private copy of a study's files, so that a scan cannot change them."""
 
 import os
 import shutil
@@ -7,75 +7,83 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from priorband.storage.filesystems import kind
-from priorband.storage.high_water import NAME as HEAD_NAME
+from priorband.storage.filesystems import lock_safety
+from priorband.storage.high_water import HEAD_NAME
 from priorband.storage.safe_files import open_own, refuse_link
-from priorband.storage.sqlite_file import NAME
+from priorband.storage.sqlite_file import DATABASE_NAME
 
-LOG_IMAGE = "log-image"
-"""What the write-ahead log is called where SQLite does not find it."""
+LOG_COPY_NAME = "log-copy"
+"""The name of the copied write-ahead log, chosen so that SQLite does not find and apply it."""
 
-_LOG_HEADER, _LOG_STARTS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_LOG_HEADER_SIZE = 32
+_LOG_MAGIC_NUMBERS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
-def copied(folder: Path, into: Path) -> None:
-    """Copy the database, its log and its head, as of one moment; nothing is written beside them.
+def copy_study_files(folder: Path, target: Path) -> None:
+    """Copy the database, its log and its head file as of one moment; write nothing beside them.
 
-    The head comes first, so that it is never ahead of the database. What others may have open is
-    copied by SQLite, which knows the locks. To open and close such a file without it would drop
-    this process's own locks on it, so that is left for files that nobody has open, or are broken.
+    The head file is copied first, so that it never names a record that the copied database does
+    not have yet. If another process may have the database open, SQLite makes the copy, because it
+    respects the locks. Files are copied directly only if no process has them open, or if SQLite
+    cannot read them: opening and closing a file would release this process's own locks on it.
     """
-    for name in (NAME, f"{NAME}-wal", f"{NAME}-shm", f"{NAME}-journal", HEAD_NAME):
+    for name in (DATABASE_NAME, *(f"{DATABASE_NAME}-{end}" for end in ("wal", "shm", "journal"))):
         refuse_link(folder / name)
-    _copy(folder / HEAD_NAME, into / HEAD_NAME)
-    if not _backed_up(folder, into / NAME):
-        for name in (NAME, f"{NAME}-wal", f"{NAME}-journal"):
-            _copy(folder / name, into / name)
-    _copy(folder / f"{NAME}-wal", into / LOG_IMAGE)
+    refuse_link(folder / HEAD_NAME)
+    _copy(folder / HEAD_NAME, target / HEAD_NAME)
+    if not _copy_with_sqlite(folder, target / DATABASE_NAME):
+        for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-journal"):
+            _copy(folder / name, target / name)
+    _copy(folder / f"{DATABASE_NAME}-wal", target / LOG_COPY_NAME)
 
 
-def _backed_up(folder: Path, target: Path) -> bool:
-    log, index = (folder / f"{NAME}-{name}" for name in ("wal", "shm"))
-    on_network = kind(folder) != "local"  # where there is neither, also while it is open
-    alone = log.exists() != index.exists() or not (log.exists() or on_network)
-    if alone or not _filled(folder / NAME) or not _begins_well(log):
+def _copy_with_sqlite(folder: Path, target: Path) -> bool:
+    """Copy the database with SQLite, if it may be open elsewhere; return whether that worked."""
+    log, index = (folder / f"{DATABASE_NAME}-{end}" for end in ("wal", "shm"))
+    on_network = lock_safety(folder) != "local"  # an open database has neither file there
+    not_open = log.exists() != index.exists() or not (log.exists() or on_network)
+    if not_open or not _has_content(folder / DATABASE_NAME) or not _is_log(log):
         return False
-    how = "mode=ro&readonly_shm=1" if log.exists() else "mode=ro"
+    options = "mode=ro&readonly_shm=1" if log.exists() else "mode=ro"
     try:
-        place = quote(str((folder / NAME).absolute()))
-        with closing(sqlite3.connect(f"file:{place}?{how}", uri=True)) as old:
-            if not old.execute("SELECT 1 FROM sqlite_master").fetchall():
+        path = quote(str((folder / DATABASE_NAME).absolute()))
+        with closing(sqlite3.connect(f"file:{path}?{options}", uri=True)) as source:
+            if not source.execute("SELECT 1 FROM sqlite_master").fetchall():
                 return False
-            with closing(sqlite3.connect(target)) as new:
-                old.backup(new)
-    except (sqlite3.Error, UnicodeDecodeError):  # messages quote what was found
+            with closing(sqlite3.connect(target)) as copy:
+                source.backup(copy)
+    except (sqlite3.Error, UnicodeDecodeError):  # a message may quote names that are not UTF-8
         target.unlink(missing_ok=True)
         return False
     return True
 
 
-def _filled(database: Path) -> bool:
-    """Whether SQLite may look at a database: the log of an empty one it would delete."""
+def _has_content(database: Path) -> bool:
+    """Whether SQLite may open a database: it would delete the log of an empty one."""
     return database.exists() and database.stat().st_size > 1
 
 
-def _begins_well(log: Path) -> bool:
-    """Whether a log is one, or empty: with another SQLite would try for ten seconds."""
+def _is_log(log: Path) -> bool:
+    """Whether a file is a write-ahead log, empty or missing.
+
+    With any other file, SQLite would keep trying for ten seconds.
+    """
     try:
-        opened = open_own(log, os.O_RDONLY)
+        descriptor = open_own(log, os.O_RDONLY)
     except FileNotFoundError:
         return True
-    with os.fdopen(opened, "rb") as file:
-        start = file.read(_LOG_HEADER + 1)
-    size = int.from_bytes(start[8:12], "big")
-    sized = 512 <= size <= 65536 and not size & (size - 1)
-    return not start or (len(start) > _LOG_HEADER and start[:4] in _LOG_STARTS and sized)
+    with os.fdopen(descriptor, "rb") as file:
+        start = file.read(_LOG_HEADER_SIZE + 1)
+    page_size = int.from_bytes(start[8:12], "big")
+    sized = 512 <= page_size <= 65536 and not page_size & (page_size - 1)
+    magic = start[:4] in _LOG_MAGIC_NUMBERS
+    return not start or (len(start) > _LOG_HEADER_SIZE and magic and sized)
 
 
 def _copy(source: Path, target: Path) -> None:
     try:
-        opened = open_own(source, os.O_RDONLY)
+        descriptor = open_own(source, os.O_RDONLY)
     except FileNotFoundError:
         return
-    with os.fdopen(opened, "rb") as old, open(target, "wb") as new:
+    with os.fdopen(descriptor, "rb") as old, open(target, "wb") as new:
         shutil.copyfileobj(old, new)

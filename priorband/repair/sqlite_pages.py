@@ -1,9 +1,9 @@
-"""Carving: records read from the pages of a damaged SQLite file, without asking SQLite.
+"""Reading records from the pages of a damaged SQLite file, without SQLite.
 
-SQLite finds a row by way of the pages above it, so one bad page can hide all the others. Here each
-page that looks like the end of such a way is read by itself, in the file and in its write-ahead
-log (https://www.sqlite.org/fileformat2.html). What comes out may be wrong or old: each record's
-seal, which covers all records before it, tells.
+SQLite finds a row through the inner pages of a tree, so one bad page can hide all rows below it.
+This module reads each leaf page by itself, in the file and in its write-ahead log. The format is
+described in https://www.sqlite.org/fileformat2.html. A record that is found in this way may be
+wrong or out of date; its seal shows that, because it covers all records before it.
 """
 
 import os
@@ -12,21 +12,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
-_USUAL = 4096
-_LEAF = 0x0D  # the first byte of a table's page that holds rows
+_DEFAULT_PAGE_SIZE = 4096
+_LEAF = 0x0D  # the first byte of a page with a table's rows
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_COLUMNS = 7
-_SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # bytes of a value, by its type up to 9
-_ODD = (IndexError, ValueError, struct.error, OverflowError)
+_COLUMNS = 7  # of the table `record`
+_VALUE_SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # in bytes, by serial type, for types up to 9
+_FORMAT_ERRORS = (IndexError, ValueError, struct.error, OverflowError)
 
 
-def carve(database: Path, log: Path) -> Iterator[tuple[Any, ...]]:
-    """Whatever looks like a record, as columns; the newest pages come first."""
-    with _opened(database) as main, _opened(log) as newer:
-        image = _Image(main, newer)
-        for page in image.pages():
+def rows_in_pages(database: Path, log: Path) -> Iterator[tuple[Any, ...]]:
+    """The columns of everything that looks like a record; those of the log come first."""
+    with _opened(database) as database_file, _opened(log) as log_file:
+        pages = _Pages(database_file, log_file)
+        for page in pages.all():
             if page[:1] == bytes([_LEAF]):
-                yield from _rows(image, page)
+                yield from _rows(pages, page)
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -34,132 +34,148 @@ def _opened(path: Path) -> BinaryIO:
 
 
 @final
-class _Image:
-    """The pages of a database: those of its log, then its own."""
+class _Pages:
+    """The pages of a database and of its write-ahead log."""
 
-    def __init__(self, main: BinaryIO, log: BinaryIO) -> None:
-        self.main, self.log = main, log
-        self.size, self.usable = _page_size(main, log)
-        self.lengths = [os.fstat(file.fileno()).st_size for file in (main, log)]
-        self.left = 2 * sum(self.lengths)  # bytes to read as rows: rows do not share any
-        self.frames: dict[int, int] = {}
-        for offset in range(_WAL_HEADER, self.lengths[1] - self.size, self.size + _FRAME_HEADER):
-            self.frames[int.from_bytes(_at(log, offset, 4), "big")] = offset + _FRAME_HEADER
+    def __init__(self, database: BinaryIO, log: BinaryIO) -> None:
+        self.database, self.log = database, log
+        self.size, self.usable = _page_size(database, log)
+        self.database_length, self.log_length = (
+            os.fstat(file.fileno()).st_size for file in (database, log)
+        )
+        self.row_bytes_left = 2 * (self.database_length + self.log_length)
+        """How many bytes may still be read as rows.
 
-    def pages(self) -> Iterator[bytes]:
-        """Every page image."""
+        Rows do not overlap, so in an intact file they have no more bytes than the file. The limit
+        ends the reading of a malicious one.
+        """
+        self.offsets_in_log: dict[int, int] = {}
+        """Where the newest version of a page is in the log, by page number."""
+        for offset in self._frame_offsets():
+            number = int.from_bytes(_bytes_at(log, offset, 4), "big")
+            self.offsets_in_log[number] = offset + _FRAME_HEADER
+
+    def _frame_offsets(self) -> range:
         step = self.size + _FRAME_HEADER
-        for offset in range(_WAL_HEADER, self.lengths[1] - self.size, step):
-            yield _at(self.log, offset + _FRAME_HEADER, self.size)
-        for offset in range(0, self.lengths[0], self.size):
-            yield _at(self.main, offset, self.size)
+        return range(_WAL_HEADER, self.log_length - self.size, step)
+
+    def all(self) -> Iterator[bytes]:
+        """Every page: first those in the log, then those in the database."""
+        for offset in self._frame_offsets():
+            yield _bytes_at(self.log, offset + _FRAME_HEADER, self.size)
+        for offset in range(0, self.database_length, self.size):
+            yield _bytes_at(self.database, offset, self.size)
 
     def page(self, number: int) -> bytes:
-        """A page by its number."""
-        if number in self.frames:
-            return _at(self.log, self.frames[number], self.size)
+        """The newest version of a page, by its number from 1."""
+        if number in self.offsets_in_log:
+            return _bytes_at(self.log, self.offsets_in_log[number], self.size)
         if number < 1:
             raise ValueError("there is no such page")
-        return _at(self.main, (number - 1) * self.size, self.size)
+        return _bytes_at(self.database, (number - 1) * self.size, self.size)
 
 
-def _at(file: BinaryIO, offset: int, length: int) -> bytes:
+def _bytes_at(file: BinaryIO, offset: int, length: int) -> bytes:
     file.seek(offset)
     return file.read(length)
 
 
-def _page_size(main: BinaryIO, log: BinaryIO) -> tuple[int, int]:
-    """The size of a page and what of it is used, as the file or its log says."""
-    header = _at(main, 0, 100).ljust(100, b"\0")
+def _page_size(database: BinaryIO, log: BinaryIO) -> tuple[int, int]:
+    """The size of a page, and how much of it is used, from the header of the file or the log."""
+    header = _bytes_at(database, 0, 100).ljust(100, b"\0")
     if header[:16] == b"SQLite format 3\0":
         size, reserved = int.from_bytes(header[16:18], "big"), header[20]
         size = 65536 if size == 1 else size
     else:
-        size, reserved = int.from_bytes(_at(log, 8, 4), "big"), 0
-    fits = 512 <= size <= 65536 and not size & (size - 1) and size - reserved >= 480
-    return (size, size - reserved) if fits else (_USUAL, _USUAL)
+        size, reserved = int.from_bytes(_bytes_at(log, 8, 4), "big"), 0
+    valid = 512 <= size <= 65536 and not size & (size - 1) and size - reserved >= 480
+    return (size, size - reserved) if valid else (_DEFAULT_PAGE_SIZE, _DEFAULT_PAGE_SIZE)
 
 
-def _rows(image: _Image, page: bytes) -> Iterator[tuple[Any, ...]]:
+def _rows(pages: _Pages, page: bytes) -> Iterator[tuple[Any, ...]]:
     for cell in range(int.from_bytes(page[3:5], "big")):
         pointer = page[8 + 2 * cell : 10 + 2 * cell]
         if len(pointer) < 2:
             return
         try:
-            number, payload = _payload(image, page, int.from_bytes(pointer, "big"))
+            number, payload = _payload(pages, page, int.from_bytes(pointer, "big"))
             columns = _columns(payload)
-        except _ODD:
+        except _FORMAT_ERRORS:
             continue
-        if len(columns) == _COLUMNS and columns[0] is None:
-            at = columns[4]
+        if len(columns) == _COLUMNS and columns[0] is None:  # `seq` is stored as the row's number
+            at = columns[4]  # SQLite stores 1.0 as the integer 1
             columns[0], columns[4] = number, float(at) if type(at) is int else at
             yield tuple(columns)
 
 
-def _payload(image: _Image, page: bytes, offset: int) -> tuple[int, bytes]:
-    """A row's number and its bytes, the part that overflowed into other pages included."""
+def _payload(pages: _Pages, page: bytes, offset: int) -> tuple[int, bytes]:
+    """A row's number and its bytes, including those that overflowed into other pages."""
     length, offset = _varint(page, offset)
     number, offset = _varint(page, offset)
     if number >= 1 << 63:
         number -= 1 << 64
-    if length > image.left:
+    if length > pages.row_bytes_left:
         raise ValueError("longer than the file")
-    image.left -= length
-    local = _local(image.usable, length)
+    pages.row_bytes_left -= length
+    local = _local_length(pages.usable, length)
     payload = page[offset : offset + local]
-    following = int.from_bytes(page[offset + local : offset + local + 4], "big")
+    next_page = int.from_bytes(page[offset + local : offset + local + 4], "big")
     parts, missing = [payload], length - local
     while missing > 0:
-        more = image.page(following)[: image.usable]
-        following = int.from_bytes(more[:4], "big")
-        parts.append(more[4 : 4 + missing])
+        overflow = pages.page(next_page)[: pages.usable]
+        next_page = int.from_bytes(overflow[:4], "big")
+        parts.append(overflow[4 : 4 + missing])
         if not parts[-1]:
             raise ValueError("cut short")
         missing -= len(parts[-1])
     return number, b"".join(parts)
 
 
-def _local(usable: int, length: int) -> int:
-    """How much of a row its own page holds."""
+def _local_length(usable: int, length: int) -> int:
+    """How many bytes of a row are in its own page, and not in overflow pages."""
     if length <= usable - 35:
         return length
     least = (usable - 12) * 32 // 255 - 23
-    some = least + (length - least) % (usable - 4)
-    return some if some <= usable - 35 else least
+    local = least + (length - least) % (usable - 4)
+    return local if local <= usable - 35 else least
 
 
 def _columns(payload: bytes) -> list[Any]:
+    """The values of a row: its header lists their serial types, then their bytes follow."""
     header, offset = _varint(payload, 0)
-    kinds = list[int]()
-    while offset < header and len(kinds) <= _COLUMNS:
-        kind, offset = _varint(payload, offset)
-        kinds.append(kind)
+    serial_types = list[int]()
+    while offset < header and len(serial_types) <= _COLUMNS:
+        serial_type, offset = _varint(payload, offset)
+        serial_types.append(serial_type)
     values, start = [], header
-    for kind in kinds:
-        length = _SIZES[kind] if kind < len(_SIZES) else (kind - 12) // 2
+    for serial_type in serial_types:
+        if serial_type < len(_VALUE_SIZES):
+            length = _VALUE_SIZES[serial_type]
+        else:
+            length = (serial_type - 12) // 2
         if length < 0 or start + length > len(payload):
             raise ValueError("cut short")
-        values.append(_value(kind, payload[start : start + length]))
+        values.append(_value(serial_type, payload[start : start + length]))
         start += length
     return values
 
 
-def _value(kind: int, data: bytes) -> Any:
-    if kind >= 12:
-        return data.decode() if kind % 2 else data
-    if kind == 7:
+def _value(serial_type: int, data: bytes) -> Any:
+    if serial_type >= 12:
+        return data.decode() if serial_type % 2 else data
+    if serial_type == 7:
         return struct.unpack(">d", data)[0]
-    if kind in (8, 9):
-        return kind - 8
-    return int.from_bytes(data, "big", signed=True) if kind else None
+    if serial_type in (8, 9):
+        return serial_type - 8
+    return int.from_bytes(data, "big", signed=True) if serial_type else None
 
 
 def _varint(data: bytes, offset: int) -> tuple[int, int]:
     """A number of one to nine bytes, and where it ends."""
-    found = 0
-    for place in range(8):
-        byte = data[offset + place]
-        found = found << 7 | byte & 0x7F
+    number = 0
+    for position in range(8):
+        byte = data[offset + position]
+        number = number << 7 | byte & 0x7F
         if byte < 0x80:
-            return found, offset + place + 1
-    return found << 8 | data[offset + 8], offset + 9
+            return number, offset + position + 1
+    return number << 8 | data[offset + 8], offset + 9

@@ -1,1 +1,4 @@
-"""Where a study is kept."""
+"""Where a study is stored: its journal, its checkpoints and the files around them.
+
+Start with `journal.py`.
+"""

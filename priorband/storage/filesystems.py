@@ -1,10 +1,16 @@
-"""Which file system holds a path, and what a database can expect of it."""
+"""Which file system holds a path, and whether its locks are safe for a database."""
 
 import os
 import re
 from typing import Literal, NamedTuple
 
 LockSafety = Literal["local", "network", "unsafe"]
+"""What a database can rely on.
+
+- "local": locks and shared memory work for all processes, which are on one machine.
+- "network": locks work between machines, shared memory does not. No write-ahead log can be used.
+- "unsafe": locks do not work between machines. Two machines would corrupt a database.
+"""
 
 
 def _words(*lines: str) -> frozenset[str]:
@@ -16,10 +22,11 @@ NETWORK = _words(
     "wekafs fuse.ceph fuse.ceph-fuse fuse.glusterfs fuse.juicefs fuse.lizardfs fuse.mfs",
     "fuse.moosefs fuse.quobyte",
 )
-"""Locks hold between machines, shared memory does not: no write-ahead log."""
+"""File systems with locks that work between machines."""
 
 UNSAFE = _words(
-    # Byte ranges are locked within one machine only, but for settings that no mount table shows.
+    # These lock byte ranges within one machine only, unless set up in a way that no mount table
+    # shows.
     "afs beegfs fhgfs orangefs pvfs2 fuse.pvfs2fuse",
     # A virtual machine's view of its host's files.
     "9p fakeowner prl_fs vboxsf virtiofs vmhgfs fuse.grpcfuse fuse.osxfs fuse.vmhgfs-fuse",
@@ -28,16 +35,16 @@ UNSAFE = _words(
     "fuse.davfs2 fuse.fuse_dfs fuse.gcsfuse fuse.geesefs fuse.goofys fuse.mount-s3",
     "fuse.mountpoint-s3 fuse.rclone fuse.s3fs fuse.s3ql fuse.sshfs",
 )
-"""Locks are not kept between machines: two of them would spoil a database."""
+"""File systems with locks that do not work between machines."""
 
 LOCAL_FUSE = _words(
     "fuse.bindfs fuse.cryfs fuse.encfs fuse.exfat fuse.fuse-overlayfs fuse.gocryptfs fuse.lxcfs",
     "fuse.mergerfs fuse.ntfs fuse.ntfs-3g fuse.overlayfs fuse.shfs fuse.unionfs fuse.zfs",
 )
-"""Those in user space that add something to a disk of this machine."""
+"""File systems in user space (FUSE) on top of a disk of this machine."""
 
-LOCKS_STAY_HERE = _words("localflock local_lock=all local_lock=posix nobrl nolock")
-"""Mount options that keep a network's locks from the server."""
+LOCAL_LOCK_OPTIONS = _words("localflock local_lock=all local_lock=posix nobrl nolock")
+"""Mount options with which a network file system does not pass locks on to its server."""
 
 
 class Mount(NamedTuple):
@@ -48,72 +55,78 @@ class Mount(NamedTuple):
     options: frozenset[str]
 
 
-NOWHERE = Mount("", "", frozenset())
+UNKNOWN_MOUNT = Mount("", "", frozenset())
 
 
-def filesystem(path: str | os.PathLike[str]) -> str:
+def filesystem_type(path: str | os.PathLike[str]) -> str:
     """The type of the file system that holds a path, such as "ext4"; empty if it is unknown.
 
-    The path need not exist: then it is the one in which it would be made.
+    If the path does not exist, this is the file system that it would be created in.
     """
     return _mount(path).type
 
 
-def kind(path: str | os.PathLike[str]) -> LockSafety:
-    """What a database at a path can expect: see `NETWORK` and `UNSAFE`.
+def lock_safety(path: str | os.PathLike[str]) -> LockSafety:
+    """Whether the locks of the file system that holds a path are safe for a database."""
+    return mount_lock_safety(_mount(path))
 
-    An unknown file system in user space counts as a network: slower, and right for the others.
+
+def mount_lock_safety(mount: Mount) -> LockSafety:
+    """Whether the locks of a mounted file system are safe for a database.
+
+    An unknown file system in user space counts as "network", which is slower and always safe.
     """
-    return kind_of(_mount(path))
-
-
-def kind_of(mount: Mount) -> LockSafety:
-    """What a database can expect of a mount."""
     in_user_space = mount.type == "fuse" or mount.type.startswith("fuse.")
     if mount.type in UNSAFE:
         return "unsafe"
     if mount.type in NETWORK or (in_user_space and mount.type not in LOCAL_FUSE):
-        return "unsafe" if mount.options & LOCKS_STAY_HERE else "network"
+        return "unsafe" if mount.options & LOCAL_LOCK_OPTIONS else "network"
     return "local"
 
 
-def holder(table: str, path: str) -> Mount:
-    """The mount that holds a real path, by the text of a `mountinfo` file: the longest, then last.
+def mount_holding(table: str, path: str) -> Mount:
+    """The mount that holds a path without links, given the text of a `mountinfo` file.
+
+    It is the one with the longest mount point above the path; of several, the last.
 
     >>> table = "21 1 8:1 / / rw - ext4 /dev/sda1 rw\\n30 21 0:4 / /home rw - nfs4 x:/ rw"
-    >>> holder(table, "/home/ada/study.db")
+    >>> mount_holding(table, "/home/ada/study.db")
     Mount(point='/home', type='nfs4', options=frozenset({'rw'}))
     """
-    best = NOWHERE
+    longest = UNKNOWN_MOUNT
     for mount in map(_parsed, table.split("\n")):
-        if _holds(mount.point, path) and len(mount.point) >= len(best.point):
-            best = mount
-    return best
+        if _is_above(mount.point, path) and len(mount.point) >= len(longest.point):
+            longest = mount
+    return longest
 
 
 def _mount(path: str | os.PathLike[str]) -> Mount:
-    real = os.path.realpath(path)  # first, as looking at a path can mount it
+    real = os.path.realpath(path)  # before the table is read: this can trigger an automatic mount
     try:
         with open("/proc/self/mountinfo", "rb") as file:
             table = os.fsdecode(file.read())
     except OSError:
-        return NOWHERE
-    return holder(table, real)
+        return UNKNOWN_MOUNT
+    return mount_holding(table, real)
 
 
 def _parsed(line: str) -> Mount:
-    """A line's mount: id, parent, device, root, point, options, tags - type, source, more."""
+    """The mount of a line: id, parent, device, root, point, options, tags - type, source, options.
+
+    A line that is not one gives `UNKNOWN_MOUNT`.
+    """
     before, _, after = line.partition(" - ")
-    where, what = before.split(" "), after.split(" ")
-    if len(where) < 6 or len(what) < 3:
-        return NOWHERE
-    return Mount(_decoded(where[4]), what[0], frozenset(f"{where[5]},{what[2]}".split(",")))
+    mounted, filesystem = before.split(" "), after.split(" ")
+    if len(mounted) < 6 or len(filesystem) < 3:
+        return UNKNOWN_MOUNT
+    options = frozenset(f"{mounted[5]},{filesystem[2]}".split(","))
+    return Mount(_decoded(mounted[4]), filesystem[0], options)
 
 
 def _decoded(text: str) -> str:
-    r"""A mount point with its blanks and backslashes, which the kernel writes as \040 and \134."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    r"""A mount point with its spaces and backslashes, which the kernel writes as \040 and \134."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
-def _holds(point: str, path: str) -> bool:
+def _is_above(point: str, path: str) -> bool:
     return bool(point) and (path == point or path.startswith(point.rstrip("/") + "/"))

@@ -1,9 +1,11 @@
-"""A witness beside the database: the last record that was written, in a file of its own.
+"""The high-water mark of a study: the last record that was written, in the file `study.head`.
 
-A database that has lost its newest records (a log file cut short, deleted or not copied along) is
-still a valid database. The head is written after each commit, so a study that ends before its head
-says is damaged, never merely shorter. It is not synced: after a power loss it may be old, which is
-harmless, since it never runs ahead of what the database has made durable.
+A SQLite database can lose its newest records and still be valid: its log file may be cut short,
+deleted or not copied with it. The head file is written after each commit. So a study with fewer
+records than its head file says is recognised as damaged, and never taken for a shorter study.
+
+The file is not synced. After a power loss it may be out of date, which does no harm: it never names
+a record that the database has not made durable.
 """
 
 import os
@@ -15,58 +17,64 @@ from typing import final
 from priorband.errors import DamagedError
 from priorband.storage.safe_files import open_own, sync_folder
 
-NAME = "study.head"
+HEAD_NAME = "study.head"
 
 
 @final
 class HighWater:
-    """The number and the seal of the last record, in 64 bytes that are overwritten in place."""
+    """The head file of a study, which holds the number and the seal of its last record.
+
+    It has 64 bytes, which are overwritten in place.
+    """
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / NAME
+        self.path = folder / HEAD_NAME
         self._file: int | None = None
 
     def create(self) -> None:
-        """Make the file, saying that there is no record, unless it exists; whole, or not at all."""
+        """Create the file for a study without records, atomically, unless it exists."""
         if self.path.exists():
             return
-        part = self.path.with_name(f"{NAME}.part")
-        opened = open_own(part, os.O_RDWR | os.O_CREAT)
+        part = self.path.with_name(f"{HEAD_NAME}.part")
+        file = open_own(part, os.O_RDWR | os.O_CREAT)
         try:
-            os.pwrite(opened, _text(0, 0), 0)
-            os.fsync(opened)
+            os.pwrite(file, _text(0, 0), 0)
+            os.fsync(file)
         finally:
-            os.close(opened)
+            os.close(file)
         os.replace(part, self.path)
         sync_folder(self.path.parent)
 
     def write(self, seq: int, seal: int) -> None:
-        """Say which record is the last."""
+        """Write the number and the seal of the last record, unless the file names a later one."""
         if self._file is None:
             self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
-        if os.pread(self._file, 20, 0) < b"%020d" % seq:  # another may have been faster
+        if os.pread(self._file, 20, 0) < b"%020d" % seq:  # another process may be ahead
             os.pwrite(self._file, _text(seq, seal), 0)
 
     def read(self) -> tuple[int, int]:
-        """The number and the seal of a record that must be there."""
+        """The number and the seal of the last record that was written; (0, 0) for none.
+
+        Raise `DamagedError` if the file is missing or damaged.
+        """
         try:
-            opened = open_own(self.path, os.O_RDONLY)
+            file = open_own(self.path, os.O_RDONLY)
         except FileNotFoundError:
             raise DamagedError(
-                f"{self.path} is missing, so it cannot be told whether records are. "
+                f"{self.path} is missing, so it is not known whether records are missing. "
                 f"{salvage_hint(self.path.parent)}"
             ) from None
         try:
-            text = os.pread(opened, 200, 0)
+            text = os.pread(file, 200, 0)
         finally:
-            os.close(opened)
+            os.close(file)
         try:
             seq, seal = int(text[:20]), int(text[21:31])
         except ValueError:
             seq, seal = -1, 0
         if text != _text(seq, seal):
             raise DamagedError(
-                f"{self.path} is damaged, so it cannot be told whether records are missing. "
+                f"{self.path} is damaged, so it is not known whether records are missing. "
                 f"{salvage_hint(self.path.parent)}"
             )
         return seq, seal
@@ -79,14 +87,14 @@ class HighWater:
 
 
 def salvage_hint(where: object) -> str:
-    """What to do about a damaged study."""
+    """The part of an error message that says what to do about a damaged study."""
     place = shlex.quote(str(where))
     return (
-        f"See what is wrong with `priorband journal check {place}`; "
+        f"`priorband journal check {place}` shows what is wrong; "
         f"`priorband journal salvage {place} NEW` writes a new study from what is intact."
     )
 
 
 def _text(seq: int, seal: int) -> bytes:
-    plain = b"%020d %010d " % (seq, seal)
-    return plain + b"%010d " % zlib.crc32(plain) + b"." * 20 + b"\n"
+    numbers = b"%020d %010d " % (seq, seal)
+    return numbers + b"%010d " % zlib.crc32(numbers) + b"." * 20 + b"\n"

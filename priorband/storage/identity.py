@@ -1,4 +1,4 @@
-"""Who a process is, and whether it still lives."""
+"""Naming a process so that others can tell whether it is still alive."""
 
 import os
 import select
@@ -8,65 +8,66 @@ from typing import Literal, final
 
 from priorband.values import frozen
 
-Fate = Literal["alive", "dead", "unknown"]
+Liveness = Literal["alive", "dead", "unknown"]
 
 
 @final
 @frozen
 class Owner:
-    """A process on a machine, named so that no later one can be taken for it."""
+    """A process on a machine. No later process is mistaken for it, even with the same pid."""
 
     host: str
-    """The machine's name, for people."""
+    """The machine's name, to show to people."""
     machine: str
-    """A hash of host name and machine id: the same computer, or pod, over reboots."""
+    """A hash of the host name and machine id, which stays the same over reboots."""
     place: str
-    """Boot id and pid namespace, as `boot/namespace`: where the pid means something."""
+    """Boot id and pid namespace, as `boot/namespace`: a pid is only unique within both."""
     pid: int
-    """0 for a hold that is tied to no process."""
+    """0 for a lease that does not depend on a process."""
     started: str
-    """When the process started, in the kernel's ticks; empty where that is unknown."""
+    """When the process started, in the kernel's clock ticks; empty if that is unknown."""
 
 
-def me() -> Owner:
-    """This process; a forked child is another one.
+def this_process() -> Owner:
+    """The `Owner` of this process. A forked child has another one.
 
-    >>> fate(me())
+    >>> liveness(this_process())
     'alive'
     """
     pid = os.getpid()
-    owner = _known.get(pid)
+    owner = _own.get(pid)
     if owner is None:
-        _known.clear()
-        owner = _known.setdefault(pid, _introduce(pid))
+        _own.clear()
+        owner = _own.setdefault(pid, _own_identity(pid))
     return owner
 
 
-def fate(owner: Owner) -> Fate:
-    """Whether a process lives, as far as this one can tell: unknown is never a guess."""
+def liveness(owner: Owner) -> Liveness:
+    """Whether a process is alive or dead; "unknown" if this process cannot tell for sure."""
     if owner.pid <= 0:
         return "unknown"
-    mine = me()
+    mine = this_process()
     if owner.place == mine.place:
-        return _look(owner) if mine.started else _signal(owner.pid, there="alive")
+        return _observed(owner) if mine.started else _probed(owner.pid, if_exists="alive")
     rebooted = owner.machine == mine.machine and _differ(_boot(owner), _boot(mine))
     return "dead" if rebooted else "unknown"
 
 
 def worker_name() -> str:
-    """A name for one worker that no other has had: host, pid and six random digits."""
-    stem = f"{me().host}-{os.getpid()}-"
-    while (name := stem + os.urandom(3).hex()) in _named:
+    """A unique name for a worker: host, pid and six random hexadecimal digits."""
+    stem = f"{this_process().host}-{os.getpid()}-"
+    while (name := stem + os.urandom(3).hex()) in _names_given:
         pass
-    _named.add(name)
+    _names_given.add(name)
     return name
 
 
 def die_with_parent(signal_number: int, parent: int) -> None:
-    """Let the kernel send this process a signal when its parent, `parent` by pid, dies.
+    """Ask the kernel to send this process a signal when its parent (a pid) dies.
 
-    It comes at once if the parent is dead already. The kernel's parent is the thread that started
-    this process, so that thread must last. Linux only: elsewhere nothing happens.
+    If the parent is already dead, the signal is sent at once. To the kernel, the parent is the
+    thread that started this process, so that thread must keep running. On other systems than Linux
+    this function does nothing.
     """
     if not _LINUX:
         return
@@ -78,7 +79,7 @@ def die_with_parent(signal_number: int, parent: int) -> None:
         problem = os.strerror(ctypes.get_errno())
         raise OSError(
             ctypes.get_errno(),
-            f"The kernel refused signal {signal_number!r} at the parent's death: {problem}. "
+            f"The kernel refused signal {signal_number!r} for when the parent dies: {problem}. "
             "Give the number of a signal, such as signal.SIGKILL",
         )
     if os.getppid() != parent:
@@ -87,34 +88,34 @@ def die_with_parent(signal_number: int, parent: int) -> None:
 
 _LINUX = sys.platform == "linux"
 _PR_SET_PDEATHSIG = 1
-_NAMES_OF_MANY = ("", "(none)", "localhost")
-_MOST_WATCHED = 100
-_known: dict[int, Owner] = {}
-_watched: dict[Owner, int] = {}
-_named: set[str] = set()
+_COMMON_HOST_NAMES = ("", "(none)", "localhost")
+_MAX_WATCHED = 100
+_own: dict[int, Owner] = {}  # this process's Owner, by its pid
+_watched: dict[Owner, int] = {}  # pidfds
+_names_given: set[str] = set()
 
-# A child that is the first of a new pid namespace can have its parent's pid.
+# The first process of a new pid namespace can have the same pid as its parent.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_known.clear)
+    os.register_at_fork(after_in_child=_own.clear)
 
 
-def _introduce(pid: int) -> Owner:
+def _own_identity(pid: int) -> Owner:
     host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
     boot = _boot_id()
     machine = _machine(host, boot)
     namespace = _link("/proc/self/ns/pid")
-    # Every machine calls its first namespace the same: it says something only with a boot id.
+    # The first namespace has the same name on every machine, so it is used only with a boot id.
     place = f"{boot}/{namespace}" if boot and namespace else f"{boot}/{machine}"
-    shown = "".join(c if c.isprintable() and not c.isspace() else "?" for c in host)
-    return Owner(shown or "host", machine, place, pid, _own_start(pid))
+    printable = "".join(c if c.isprintable() and not c.isspace() else "?" for c in host)
+    return Owner(printable or "host", machine, place, pid, _own_start(pid))
 
 
 def _machine(host: str, boot: str) -> str:
-    known = _text("/etc/machine-id") or _text("/var/lib/dbus/machine-id")
-    if not known and host.partition(".")[0] in _NAMES_OF_MANY:
-        known = boot
-    named = f"{host}\n{known}".encode("utf-8", "surrogateescape")
-    return blake2b(named, digest_size=8).hexdigest()
+    machine_id = _text("/etc/machine-id") or _text("/var/lib/dbus/machine-id")
+    if not machine_id and host.partition(".")[0] in _COMMON_HOST_NAMES:
+        machine_id = boot
+    both = f"{host}\n{machine_id}".encode("utf-8", "surrogateescape")
+    return blake2b(both, digest_size=8).hexdigest()
 
 
 def _boot_id() -> str:
@@ -124,7 +125,7 @@ def _boot_id() -> str:
         return ""
     import subprocess
 
-    # Not kern.boottime, which moves when the clock is set.
+    # Not kern.boottime, which changes when the clock is set.
     command = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
@@ -134,7 +135,7 @@ def _boot_id() -> str:
 
 
 def _own_start(pid: int) -> str:
-    # A /proc that was mounted for another pid namespace knows this process by another number.
+    # A /proc that was mounted for another pid namespace lists this process under another pid.
     if _link("/proc/self") != str(pid):
         return ""
     try:
@@ -143,41 +144,45 @@ def _own_start(pid: int) -> str:
         return ""
 
 
-def _look(owner: Owner) -> Fate:
-    """Look at a process; one that lives is watched from then on, which is ten times cheaper."""
-    watched = _watched.get(owner)
-    if watched is None:
-        fate = _inspect(owner)
-        return _watch(owner) if fate == "alive" and hasattr(os, "pidfd_open") else fate
+def _observed(owner: Owner) -> Liveness:
+    """The fate of a process in this namespace.
+
+    A process that is alive is watched with a pidfd from then on, which is ten times cheaper than
+    reading /proc.
+    """
+    pidfd = _watched.get(owner)
+    if pidfd is None:
+        liveness = _read_from_proc(owner)
+        return _watch(owner) if liveness == "alive" and hasattr(os, "pidfd_open") else liveness
     poll = select.poll()
-    poll.register(watched, select.POLLIN)
+    poll.register(pidfd, select.POLLIN)
     if not poll.poll(0):
         return "alive"
     os.close(_watched.pop(owner))
     return "dead"
 
 
-def _watch(owner: Owner) -> Fate:
-    """Take hold of a process, so that its end is seen and its number is never another's."""
-    while len(_watched) >= _MOST_WATCHED:
+def _watch(owner: Owner) -> Liveness:
+    """Open a pidfd, which notices the end of the process even if its pid is reused."""
+    while len(_watched) >= _MAX_WATCHED:
         os.close(_watched.pop(next(iter(_watched))))
     try:
-        watched = os.pidfd_open(owner.pid)
+        pidfd = os.pidfd_open(owner.pid)
     except OSError:
-        return _inspect(owner)
-    fate = _inspect(owner)  # it may have ended, and another have its number, in between
-    if fate == "alive":
-        _watched[owner] = watched
+        return _read_from_proc(owner)
+    liveness = _read_from_proc(owner)  # it may have ended in between, and its pid been reused
+    if liveness == "alive":
+        _watched[owner] = pidfd
     else:
-        os.close(watched)
-    return fate
+        os.close(pidfd)
+    return liveness
 
 
-def _inspect(owner: Owner) -> Fate:
+def _read_from_proc(owner: Owner) -> Liveness:
     try:
         state, started = _stat(owner.pid)
     except (FileNotFoundError, ProcessLookupError):
-        return _signal(owner.pid, there="unknown")  # /proc can hide other people's processes
+        return _probed(owner.pid, if_exists="unknown")  # /proc can hide other users' processes
     except OSError:
         return "unknown"
     replaced = _differ(owner.started, started)
@@ -185,7 +190,7 @@ def _inspect(owner: Owner) -> Fate:
 
 
 def _stat(pid: int) -> tuple[str, str]:
-    """State and start time. The name before them is in brackets, and can hold brackets."""
+    """State and start time. The name before them is in parentheses, and may contain some."""
     file = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
     try:
         text = os.read(file, 4096)
@@ -195,9 +200,9 @@ def _stat(pid: int) -> tuple[str, str]:
     return fields[0].decode(), fields[19].decode()
 
 
-def _signal(pid: int, there: Fate) -> Fate:
-    """What a signal that does nothing meets: nobody, or somebody."""
-    if os.name != "posix":  # there it would end the process
+def _probed(pid: int, if_exists: Liveness) -> Liveness:
+    """Send signal 0, which only tests whether a process exists."""
+    if os.name != "posix":  # Windows: it would end the process
         return "unknown"
     try:
         os.kill(pid, 0)
@@ -205,16 +210,16 @@ def _signal(pid: int, there: Fate) -> Fate:
         return "dead"
     except PermissionError:
         pass
-    return there
+    return if_exists
 
 
 def _boot(owner: Owner) -> str:
     return owner.place.partition("/")[0]
 
 
-def _differ(one: str, other: str) -> bool:
-    """Whether two things are known, and not the same."""
-    return bool(one and other and one != other)
+def _differ(first: str, second: str) -> bool:
+    """Whether both texts are known (not empty), and not the same."""
+    return bool(first and second and first != second)
 
 
 def _text(path: str) -> str:

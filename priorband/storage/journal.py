@@ -1,12 +1,29 @@
-"""The journal: an append-only list of records, and beside it who is at work on which trial.
+"""The journal: the stored form of a study, as records and leases.
 
-It is the only truth about a study. Writers take turns, one transaction at a time; readers never
-wait for them. Leases say which worker holds which trial until when, in the storage's own clock;
-no decision reads them.
+This is the place to start reading about storage. A study is stored as one journal, which holds:
+
+- *Records*, a numbered list that is only ever appended to: the study was created, trial 7 was
+  handed out, trial 7 ended with a loss of 0.25. The records are the only truth about a study. Its
+  history, its running trials and its best result are computed from them, and can be computed again
+  at any time.
+- *Leases*, at most one for each trial: which worker holds the trial, and until when. Leases are how
+  other workers notice that a worker has died. They are overwritten in place, and no decision about
+  what to try next depends on them.
+
+Three rules hold in every storage:
+
+- One process writes at a time. `Journal.transaction` waits for the study's write lock, then writes
+  all of its changes or none of them.
+- Readers need no lock. They see the last committed state, and neither wait nor make others wait.
+- Times are read from the storage's clock (`Journal.now`), so the clocks of workers need not agree.
+
+`SqliteJournal` (`priorband/storage/sqlite.py`) keeps a journal in a folder, `PostgresJournal`
+(`priorband/storage/postgres.py`) in a database. What the records mean is defined in
+`priorband/durable`.
 """
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
@@ -15,46 +32,63 @@ from priorband.storage.identity import Owner
 from priorband.values import frozen
 
 FORMAT = 1
+"""The version of the stored format. A study with a higher version is refused."""
 
 
 class Row(NamedTuple):
-    """A record as it is stored. `seal` is a checksum over it and all records before it."""
+    """A record as it is stored: one row of the table `record`."""
 
     seq: int
+    """The record's number: 1, 2, 3 and so on, without gaps."""
     kind: str
+    """What happened, such as "asked" or "told"."""
     trial: int | None
+    """The id of the trial it is about; None if it is about the study."""
     worker: str
+    """The name of the worker that wrote it."""
     at: float
+    """When it was written, in seconds since 1970 by the storage's clock."""
     body: str
+    """The details, as JSON text."""
     seal: int
+    """A checksum of this record and of all records before it: see `sealed`."""
 
 
 def sealed(before: int, row: Row) -> int:
-    """The checksum of a row that follows another with that seal."""
+    """The seal of a row, given the seal of the row before it (0 for the first row).
+
+    Seals form a chain: a record that is changed, removed or reordered later does not match its
+    seal, or the next one does not.
+    """
     text = f"{row.seq}|{row.kind}|{row.trial}|{row.worker}|{row.at!r}|{row.body}"
     return zlib.crc32(text.encode("utf-8", "surrogatepass"), before)
 
 
 class Lease(NamedTuple):
-    """A worker's hold on a trial, until it is renewed, given back or runs out."""
+    """A worker's right to work on a trial, until it is renewed, given back or expires."""
 
     trial: int
     attempt: int
+    """Which attempt at the trial the worker is making, from 1."""
     worker: str
     owner: Owner
+    """The worker's process, so that others on its machine can see whether it is alive."""
     until: float
+    """When the lease expires, by the storage's clock."""
     seconds: float
-    """How long a renewal lasts."""
+    """How long the lease lasts when it is renewed."""
     suspected: float | None = None
-    """When it was first seen to have run out; a renewal clears it."""
+    """When the lease was first seen to have expired; a renewal resets it to None."""
     step: float | None = None
+    """The last step of the training that the worker reported."""
     loss: float | None = None
+    """The last loss that the worker reported."""
 
 
 @final
 @frozen
 class Beat:
-    """A sign of life from the worker on a trial, and how far it has come."""
+    """The renewal of one lease, with the progress of its trial."""
 
     trial: int
     attempt: int
@@ -64,102 +98,121 @@ class Beat:
 
 @final
 class Transaction:
-    """What a writer finds when its turn has come, and what it leaves: written when it ends well."""
+    """The state of a study while this process holds the write lock, and the changes to write.
+
+    Changes are collected here and written together when the `with` block of `Journal.transaction`
+    ends. If the block raises an exception, nothing is written.
+    """
 
     __slots__ = (
         "appended",
-        "claimed",
         "confirmed",
         "dropped",
         "leases",
         "now",
         "rows",
         "suspected",
+        "written_leases",
     )
 
     def __init__(self, now: float, rows: list[Row], leases: list[Lease]) -> None:
         self.now = now
+        """The storage's clock when the transaction began."""
         self.rows = rows
+        """The records that this process has not read before."""
         self.leases = leases
+        """All leases, sorted by trial."""
         self.appended: list[Row] = []
-        self.claimed: dict[int, Lease] = {}
+        """The records to write."""
+        self.written_leases: dict[int, Lease] = {}
+        """The leases to write, by trial."""
         self.dropped: set[int] = set()
+        """The trials whose leases are to be deleted."""
         self.suspected: list[int] = []
+        """The trials whose leases were seen to have expired."""
         self.confirmed = False
-        """Whether somebody is told that what was found is safe: it must then be on the disk."""
+        """Whether to sync the storage even if there is nothing to write.
+
+        Set it before telling a caller that an existing record is safe: another process may have
+        written that record and not synced it yet.
+        """
 
     def append(self, row: Row) -> None:
         """Add a record."""
         self.appended.append(row)
 
-    def claim(self, lease: Lease) -> None:
-        """Write a lease, in place of any other on its trial."""
-        self.claimed[lease.trial] = lease
+    def write_lease(self, lease: Lease) -> None:
+        """Write a lease, replacing any other lease on its trial."""
+        self.written_leases[lease.trial] = lease
 
     def drop(self, trial: int) -> None:
-        """End the lease on a trial, if there is one."""
+        """Delete the lease on a trial, if there is one."""
         self.dropped.add(trial)
-        self.claimed.pop(trial, None)
+        self.written_leases.pop(trial, None)
 
     def suspect(self, trial: int) -> None:
-        """Note that a lease was seen to have run out."""
+        """Note that the lease on a trial has expired, unless that was noted before."""
         self.suspected.append(trial)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.appended or self.claimed or self.dropped or self.suspected)
+        return not (self.appended or self.written_leases or self.dropped or self.suspected)
 
 
 Meanwhile = Callable[[list[Row]], object]
+"""A function that is called with records that others wrote while this process waited."""
 
 
 class Journal(Protocol):
-    """Storage of one study."""
+    """The storage of one study."""
 
     @property
     def where(self) -> str:
-        """What to call it in messages; without a password."""
+        """The study's folder or URL for messages, without the password."""
 
     def read(self, after: int) -> list[Row]:
-        """The records that follow the one with that number, at once and without a lock."""
+        """The records with numbers above `after`, in order. Needs no lock."""
 
     def first(self) -> Row | None:
-        """The record of the study's creation; None where there is no study."""
+        """The record that created the study; None if there is no study."""
 
-    def about(self, trial: int) -> list[Row]:
-        """The records of one trial."""
+    def trial_rows(self, trial: int) -> list[Row]:
+        """The records of one trial, in order."""
 
     def leases(self) -> list[Lease]:
-        """Who is at work, without a lock."""
+        """The leases: which worker holds which trial. Needs no lock."""
 
     def transaction(
         self, after: int, meanwhile: Meanwhile = list
     ) -> AbstractContextManager[Transaction]:
-        """The next turn to write, with the records that follow that number.
+        """Wait for the write lock, and write the transaction's changes when the block ends.
 
-        Records that others write while this one waits are handed to `meanwhile` in turn; the
-        transaction then holds those that follow the last.
+            with journal.transaction(after=last_seen) as transaction:
+                ...  # take in transaction.rows
+                transaction.append(row)
+
+        `after` is the number of the last record that the caller knows. While it waits, records
+        that others write are passed to `meanwhile`; `transaction.rows` then holds only the records
+        after those. So reading takes place before the lock is held, and the lock is held briefly.
         """
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
-        """Renew leases; the trials among them that this worker still holds."""
+        """Renew a worker's leases for `seconds`; the trials that it still holds.
+
+        A trial that is missing from the result was ended, or taken over by another worker.
+        """
 
     def now(self) -> float:
-        """The storage's clock."""
+        """The storage's clock, in seconds since 1970."""
 
     def close(self) -> None:
-        """Let go of files and connections. The journal opens them again when it is used."""
+        """Close files and connections. A later call to another method opens them again."""
 
 
 def refuse_version(version: int, where: str) -> None:
-    """Complain about a study that a newer library wrote."""
+    """Raise `FormatError` for a study that a newer version of the library wrote."""
     raise FormatError(
         f"{where} has format {version}, this library reads up to {FORMAT}. "
         "Install a newer priorband to open it."
     )
-
-
-def held(leases: Iterable[Lease], worker: str) -> set[int]:
-    """The trials that a worker holds."""
-    return {lease.trial for lease in leases if lease.worker == worker}

@@ -1,8 +1,9 @@
-"""The journal in PostgreSQL, for workers on many machines.
+"""The journal in PostgreSQL, for workers on several machines.
 
-Each study has a schema of its own, so its tables are those of the SQLite file. Writers take turns
-by an advisory lock that ends with their transaction; a worker that freezes inside one is cut off by
-the server. Every commit is synced by the server before it counts as written.
+Each study has a schema of its own, with the same tables as in SQLite. Writers share an advisory
+lock, which the server releases when their transaction ends. If a worker stops responding in the
+middle of a transaction, the server ends its session. Each commit is synced before the server
+confirms it.
 """
 
 import os
@@ -27,13 +28,12 @@ from priorband.storage.journal import (
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver, shown, split
-from priorband.storage.write_lock import FIRST, GROWTH, LONGEST
+from priorband.storage.write_lock import pauses
 
 if TYPE_CHECKING:
     import psycopg
 
-
-PATIENCE = 60.0
+LOCK_TIMEOUT = 60.0  # seconds
 
 
 @final
@@ -47,22 +47,22 @@ class PostgresJournal:
         schema = '"priorband ' + self.name + '".'
         dialect = {"s": schema, "int": "BIGINT", "real": "DOUBLE PRECISION"}
         self._tables = [table.format(**dialect) for table in sql.TABLES]
-        self._sql = {text: text.format(**dialect) for text in vars(sql).values() if _is_sql(text)}
+        self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
         self._key = int.from_bytes(blake2b(schema.encode(), digest_size=7).digest(), "big")
         self._mutex = threading.RLock()
-        self._beating = threading.Lock()
+        self._beat_mutex = threading.Lock()
         self._connections: dict[str, psycopg.Connection] = {}
         self._pid = os.getpid()
 
     def exists(self) -> bool:
-        """Whether there is such a study in the database."""
-        with self._mutex, self._translated("main"):
+        """Whether the study exists in the database."""
+        with self._mutex, self._translated_errors("main"):
             return self.first() is not None
 
     def prepare(self) -> None:
-        """Make the schema and the tables, unless they exist."""
-        with self._mutex, self._translated("main"):
+        """Create the schema and the tables, unless they exist."""
+        with self._mutex, self._translated_errors("main"):
             if self._version() is None:
                 statements = [
                     f"BEGIN; SELECT pg_advisory_xact_lock({self._key})",
@@ -73,97 +73,107 @@ class PostgresJournal:
                 self._run("; ".join(statements))
 
     def read(self, after: int) -> list[Row]:
-        """The records that follow the one with that number."""
-        with self._mutex, self._translated("main"):
-            return sql.rows(self._run(self._sql[sql.READ], (after,)), self.where)
+        """The records with numbers above `after`, in order. Needs no lock."""
+        with self._mutex, self._translated_errors("main"):
+            results = self._run(self._sql[sql.SELECT_RECORDS], (after,))
+            return sql.checked_rows(results, self.where)
 
     def first(self) -> Row | None:
-        """The record of the study's creation."""
-        with self._mutex, self._translated("main"):
+        """The record that created the study; None if there is no study."""
+        with self._mutex, self._translated_errors("main"):
             if self._version() is None:
                 return None
-            found = sql.rows(self._run(self._sql[sql.FIRST]), self.where)
-            return found[0] if found else None
+            results = self._run(self._sql[sql.SELECT_FIRST_RECORD])
+            rows = sql.checked_rows(results, self.where)
+            return rows[0] if rows else None
 
-    def about(self, trial: int) -> list[Row]:
-        """The records of one trial."""
-        with self._mutex, self._translated("main"):
-            return sql.rows(self._run(self._sql[sql.ABOUT], (trial,)), self.where)
+    def trial_rows(self, trial: int) -> list[Row]:
+        """The records of one trial, in order."""
+        with self._mutex, self._translated_errors("main"):
+            results = self._run(self._sql[sql.SELECT_TRIAL_RECORDS], (trial,))
+            return sql.checked_rows(results, self.where)
 
     def leases(self) -> list[Lease]:
-        """Who is at work."""
-        with self._mutex, self._translated("main"):
-            return sql.leases(self._run(self._sql[sql.LEASES]), self.where)
+        """The leases: which worker holds which trial. Needs no lock."""
+        with self._mutex, self._translated_errors("main"):
+            return sql.checked_leases(self._run(self._sql[sql.SELECT_LEASES]), self.where)
 
     def now(self) -> float:
-        """The server's clock."""
-        with self._mutex, self._translated("main"):
-            return float(self._run("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0])
+        """The server's clock, in seconds since 1970."""
+        with self._mutex, self._translated_errors("main"):
+            return float(self._run(f"SELECT {_NOW}")[0][0])
 
     @contextmanager
     def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
-        """The next turn to write: one round trip to begin it, one to end it."""
-        with self._mutex, self._translated("main"):
+        """Wait for the write lock, and write the transaction's changes when the block ends.
+
+        It takes one round trip to the server to begin and one to end.
+        """
+        with self._mutex, self._translated_errors("main"):
             connection = self._connection("main")
-            if connection.info.transaction_status:  # a signal has left it so, as in SQLite
+            if connection.info.transaction_status:  # a signal handler's exception left it so
                 connection.close()
                 connection = self._connection("main")
             try:
-                transaction = self._turn(connection, after, meanwhile)
+                transaction = self._begin(connection, after, meanwhile)
                 yield transaction
                 self._finish(connection, transaction)
             except BaseException:
                 _abandon(connection)
                 raise
 
-    def _turn(
+    def _begin(
         self, connection: "psycopg.Connection", after: int, meanwhile: Meanwhile
     ) -> Transaction:
-        """Try for the lock, take in what was written meanwhile, and try again."""
-        pause, patience = FIRST, time.monotonic() + PATIENCE
-        while True:
+        """Try to take the lock until it is free; pass on what others write in between."""
+        deadline = time.monotonic() + LOCK_TIMEOUT
+        for pause in pauses():
             cursor = connection.execute(
                 f"BEGIN; SELECT pg_try_advisory_xact_lock({self._key});"
-                "SELECT extract(epoch FROM clock_timestamp())::float8;"
-                f"{self._version_query()}; {self._sql[sql.READ] % int(after)}; "
-                f"{self._sql[sql.LEASES]}"
+                f"SELECT {_NOW};"
+                f"{self._version_query()}; {self._sql[sql.SELECT_RECORDS] % int(after)}; "
+                f"{self._sql[sql.SELECT_LEASES]}"
             )
-            _, locked, now, version, found, leases = _sets(cursor)
-            rows = sql.rows(found, self.where)
+            _, locked, now, version, records, leases = _all_results(cursor)
+            rows = sql.checked_rows(records, self.where)
             if locked[0][0]:
                 self._check_version(version)
-                return Transaction(now[0][0], rows, sql.leases(leases, self.where))
+                return Transaction(now[0][0], rows, sql.checked_leases(leases, self.where))
             connection.execute("ROLLBACK")
             if rows:
                 after = rows[-1].seq
                 meanwhile(rows)
-            if time.monotonic() > patience:
-                raise StorageError(f"{self.where} is busy: its lock is held for {PATIENCE:g} s.")
-            time.sleep(pause * (0.5 + os.urandom(1)[0] / 255))
-            pause = min(pause * GROWTH, LONGEST)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(pause)
+        raise StorageError(
+            f"{self.where} is busy: another process has held the write lock for {LOCK_TIMEOUT:g} s."
+        )
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
-        """Renew leases. Not waited for until it is on disk: a lost sign of life is not missed."""
-        with self._beating, self._translated("beat"):
+        """Renew a worker's leases for `seconds`; the trials that it still holds.
+
+        Renewals are not synced: one that is lost in a crash of the server does no harm.
+        """
+        with self._beat_mutex, self._translated_errors("beat"):
             connection = self._connection("beat")
-            now = "extract(epoch FROM clock_timestamp())::float8"
             statements = [("BEGIN; SET LOCAL synchronous_commit = off", ())]
-            for one in beats:
-                text, values = sql.beat(worker, one, seconds)
-                text = self._sql[text].replace("until = %s", f"until = {now} + %s")
+            for beat in beats:
+                text, values = sql.renewal_statement(worker, beat, seconds)
+                text = self._sql[text].replace("until = %s", f"until = {_NOW} + %s")
                 statements.append((text, values))
-            doubt = self._sql[sql.SUSPECT_ALL].replace("%s", now)
-            statements.append((f"{doubt}; COMMIT", ()))
+            suspect = self._sql[sql.SUSPECT_EXPIRED_LEASES].replace("%s", _NOW)
+            statements.append((f"{suspect}; COMMIT", ()))
             try:
-                counts = _counts(_at_once(connection, statements))
+                counts = _row_counts(_run_together(connection, statements))
             except BaseException:
                 _abandon(connection)
                 raise
-            return {one.trial for one, n in zip(beats, counts[2:], strict=False) if n}
+            return {beat.trial for beat, n in zip(beats, counts[2:], strict=False) if n}
 
     def close(self) -> None:
-        """Close the connections."""
-        with self._mutex, self._beating:
+        """Close the connections. A later call opens them again."""
+        with self._mutex, self._beat_mutex:
             for connection in self._connections.values():
                 if self._pid == os.getpid():
                     connection.close()
@@ -173,8 +183,8 @@ class PostgresJournal:
         if transaction.empty:
             connection.execute("ROLLBACK")
             return
-        writes = [(self._sql[text], values) for text, values in sql.writes(transaction)]
-        _at_once(connection, [*writes, ("COMMIT", ())])
+        writes = [(self._sql[text], values) for text, values in sql.write_statements(transaction)]
+        _run_together(connection, [*writes, ("COMMIT", ())])
 
     def _version_query(self) -> str:
         name = self._schema.replace("'", "''")
@@ -186,10 +196,10 @@ class PostgresJournal:
     def _version(self) -> int | None:
         return self._check_version(self._run(self._version_query()))
 
-    def _check_version(self, found: Sequence[Any]) -> int | None:
-        if not found:
+    def _check_version(self, comments: Sequence[Any]) -> int | None:
+        if not comments:
             return None
-        match = re.fullmatch(r"priorband format (\d+)", str(found[0][0]))
+        match = re.fullmatch(r"priorband format (\d+)", str(comments[0][0]))
         if match is None:
             raise FormatError(f"The schema {self._schema} in {self.where} is not a study.")
         if int(match[1]) > FORMAT:
@@ -201,7 +211,7 @@ class PostgresJournal:
         return cursor.fetchall() if cursor.description else []
 
     def _connection(self, use: str) -> "psycopg.Connection":
-        if self._pid != os.getpid():  # forked: the parent's connections are not ours to use
+        if self._pid != os.getpid():  # forked: the connections belong to the parent
             self._pid = os.getpid()
             _inherited.append(self._connections)
             self._connections = {}
@@ -211,13 +221,13 @@ class PostgresJournal:
         return connection
 
     @contextmanager
-    def _translated(self, use: str) -> Iterator[None]:
-        """PostgreSQL's errors as ours: what can be waited for, and what is damage."""
+    def _translated_errors(self, use: str) -> Iterator[None]:
+        """Turn errors of PostgreSQL into `StorageError` or `DamagedError`."""
         psycopg = driver()
-        spoilt = psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted
         try:
             yield
-        except spoilt as error:  # which waiting does not mend
+        except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
+            # Listed first: other errors of their class, InternalError, are worth another try.
             raise DamagedError(
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
@@ -225,37 +235,43 @@ class PostgresJournal:
             broken = self._connections.pop(use, None)
             if broken is not None:
                 broken.close()
-            raise StorageError(f"{self.where} is out of reach ({brief(error)}).") from error
+            raise StorageError(f"{self.where} cannot be reached ({brief(error)}).") from error
         except psycopg.IntegrityError as error:
-            raise StorageError(f"{self.where} was written by somebody else.") from error
+            raise StorageError(
+                f"{self.where} was written by another process at the same time."
+            ) from error
         except psycopg.errors.InsufficientPrivilege as error:
-            raise StorageError(f"{self.where} refuses permission ({brief(error)}).") from error
+            raise StorageError(f"{self.where} denies permission ({brief(error)}).") from error
         except psycopg.Error as error:
             raise DamagedError(
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
 
 
+_NOW = "extract(epoch FROM clock_timestamp())::float8"
 _inherited: list[Any] = []
+"""A parent process's connections, kept open: closing them here would end the parent's sessions."""
 
 
-def _at_once(
+def _run_together(
     connection: "psycopg.Connection", statements: Sequence[tuple[str, tuple[Any, ...]]]
 ) -> "psycopg.Cursor[Any]":
-    """Run statements in one round trip; values are quoted by the driver."""
-    values = [value for _, some in statements for value in some]
-    return connection.execute("; ".join(text for text, _ in statements), values or None)
+    """Run statements in one round trip. The driver quotes the values."""
+    all_values = [value for _, values in statements for value in values]
+    return connection.execute("; ".join(text for text, _ in statements), all_values or None)
 
 
-def _sets(cursor: "psycopg.Cursor[Any]") -> list[list[Any]]:
-    found = []
+def _all_results(cursor: "psycopg.Cursor[Any]") -> list[list[Any]]:
+    """The results of each statement that was run together."""
+    results = []
     while True:
-        found.append(cursor.fetchall() if cursor.description else [])
+        results.append(cursor.fetchall() if cursor.description else [])
         if not cursor.nextset():
-            return found
+            return results
 
 
-def _counts(cursor: "psycopg.Cursor[Any]") -> list[int]:
+def _row_counts(cursor: "psycopg.Cursor[Any]") -> list[int]:
+    """How many rows each statement that was run together has changed."""
     counts = [cursor.rowcount]
     while cursor.nextset():
         counts.append(cursor.rowcount)
@@ -268,12 +284,3 @@ def _abandon(connection: "psycopg.Connection") -> None:
             connection.execute("ROLLBACK")
     except driver().Error:
         connection.close()
-
-
-def _is_sql(value: object) -> bool:
-    return isinstance(value, str) and value.split(" ")[0] in (
-        "SELECT",
-        "INSERT",
-        "DELETE",
-        "UPDATE",
-    )

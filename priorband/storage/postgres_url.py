@@ -1,4 +1,4 @@
-"""The address of a study in PostgreSQL, and the way to its server."""
+"""URLs of studies in PostgreSQL, and connections to their servers."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -9,17 +9,22 @@ from priorband.errors import ExtraError, FormatError
 if TYPE_CHECKING:
     import psycopg
 
-USUAL_NAME = "study"
+DEFAULT_NAME = "study"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-_PASSWORD = re.compile(r"(://[^:@/?#]*):(.*)@")  # to the last @, whatever is in it
+_PASSWORD = re.compile(r"(://[^:@/?#]*):(.*)@")  # up to the last @, whatever is in between
 _OPTION = re.compile(r"([?&]password=)[^&#]*", re.IGNORECASE)
 _SETTINGS = "-c idle_in_transaction_session_timeout=30s -c lock_timeout=60s"
-_REACH = {"connect_timeout": 10, "keepalives_idle": 20, "keepalives_interval": 5}
-_PATIENCE = {"keepalives_count": 4, "tcp_user_timeout": 40_000}
+_TIMEOUTS = {
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 40_000,  # milliseconds
+}
 
 
 def driver() -> Any:
-    """psycopg 3, or the word that it is missing."""
+    """The module psycopg (version 3); raise `ExtraError` if it is not installed."""
     try:
         import psycopg
     except ImportError:
@@ -40,25 +45,29 @@ def shown(url: str) -> str:
 
 
 def split(url: str) -> tuple[str, str]:
-    """The address for the driver, and the study's name."""
-    secret = _PASSWORD.search(url)
-    if secret and re.search(r"[@/?#]", secret[2]):
+    """The URL for the driver, and the study's name."""
+    password = _PASSWORD.search(url)
+    if password and re.search(r"[@/?#]", password[2]):
         raise FormatError(
-            f"A password, or what comes before the last '@', in {shown(url)} has a letter that "
-            "means something else in a URL. Write @ as %40, / as %2F, ? as %3F and # as %23."
+            f"The user name or password in {shown(url)} contains a character that has a special "
+            "meaning in a URL. Write @ as %40, / as %2F, ? as %3F and # as %23."
         )
     parts = urlsplit(url)
-    name = unquote(parts.fragment) or USUAL_NAME
+    name = unquote(parts.fragment) or DEFAULT_NAME
     if not _NAME.fullmatch(name):
         raise FormatError(
-            f"A study's name in a URL is up to 40 letters, digits, '-', '_' and '.', got {name!r}. "
-            "Write postgresql://host/database#resnet."
+            "A study's name in a URL must be 1 to 40 letters, digits, '-', '_' and '.', and start "
+            f"with a letter or a digit, got {name!r}. Example: postgresql://host/database#resnet."
         )
     return urlunsplit(parts._replace(fragment="")), name
 
 
 def connect(url: str) -> "psycopg.Connection":
-    """A connection that gives up on a server out of reach, and is cut off when it freezes."""
+    """Connect to a server, with time limits.
+
+    The client gives up on a server that does not answer. The server ends the session of a client
+    that stops in the middle of a transaction.
+    """
     psycopg = driver()
     try:
         connection: Any = psycopg.connect(
@@ -68,16 +77,16 @@ def connect(url: str) -> "psycopg.Connection":
             cursor_factory=psycopg.ClientCursor,
             options=_SETTINGS,
             application_name="priorband",
-            **_REACH,
-            **_PATIENCE,
+            **_TIMEOUTS,
         )
     except psycopg.ProgrammingError as error:
-        secret, said = _PASSWORD.search(url), brief(error)
-        said = said.replace(secret[2], "***") if secret and secret[2] else said
-        raise FormatError(f"{shown(url)} is not an address: {said}.") from None
+        password, message = _PASSWORD.search(url), brief(error)
+        if password and password[2]:
+            message = message.replace(password[2], "***")
+        raise FormatError(f"{shown(url)} is not a valid URL: {message}.") from None
     return connection  # type: ignore[no-any-return]  # the driver is loaded by a function
 
 
 def brief(error: BaseException) -> str:
-    """An error's message on one line."""
+    """An error's message on one line, cut to 300 characters."""
     return " ".join(str(error).split())[:300]

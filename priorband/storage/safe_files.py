@@ -1,7 +1,7 @@
-"""Files of a study's folder, opened so that nothing outside of it is ever touched.
+"""Opening files in a study's folder without ever following a link out of it.
 
-A folder may come from a stranger. What lies in it may be read, but a link that leads out of it is
-never followed: not for the database and its companions, not for checkpoints.
+A study's folder may come from someone you do not trust. Its files may be read, but a symbolic link
+in it is never followed, neither for the database and its companion files nor for checkpoints.
 """
 
 import os
@@ -12,21 +12,21 @@ from priorband.errors import FormatError
 
 
 def refuse_link(path: Path) -> None:
-    """Complain if something of a study is a link, or neither a file nor a folder."""
+    """Raise `FormatError` if a path is a link, or neither a file nor a folder."""
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        what = "a link" if stat.S_ISLNK(mode) else "neither a file nor a folder"
+        file_type = "a link" if stat.S_ISLNK(mode) else "neither a file nor a folder"
         raise FormatError(
-            f"{path} is {what}. A study holds files and folders of its own only; move the "
-            f"whole folder if its disk is too small."
+            f"{path} is {file_type}. A study's folder may hold only plain files and folders. To "
+            "keep the study on another disk, move its whole folder."
         )
 
 
 def inner_folder(root: Path, *names: str) -> Path:
-    """A folder below another, made if need be; none of the parts in between may be a link."""
+    """A folder below another, created if necessary; raise `FormatError` for a link on the way."""
     path = root
     for name in names:
         path = path / name
@@ -36,17 +36,17 @@ def inner_folder(root: Path, *names: str) -> Path:
 
 
 def sync_folder(path: Path) -> None:
-    """Make names in a folder survive a power loss."""
+    """Make new, renamed and removed names in a folder survive a power loss."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    opened = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(opened)
+        os.fsync(folder)
     finally:
-        os.close(opened)
+        os.close(folder)
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Open a file of our own for reading and writing, unless it is a link."""
+    """Open one of the study's own files with `os.open`; raise `FormatError` for a link."""
     refuse_link(path)
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)

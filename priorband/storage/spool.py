@@ -1,4 +1,4 @@
-"""The spool: results that storage could not take, on this machine's own disk until it can."""
+"""The spool: results that could not be written to the study yet, kept on this machine's disk."""
 
 import json
 import os
@@ -12,48 +12,49 @@ from priorband.storage.json_text import from_json
 from priorband.storage.safe_files import sync_folder
 
 VARIABLE = "PRIORBAND_SPOOL"
+"""The environment variable that names a folder to try first."""
 
 
 @final
 class Spool:
-    """Finished results of one study that wait to be handed in."""
+    """Finished results of one study that are waiting to be written to it."""
 
     def __init__(self, study: str) -> None:
         self.study = study
-        self._places = [place / _safe(study) for place in _places()]
+        self._folders = [folder / _safe_name(study) for folder in _root_folders()]
 
     def put(self, name: str, report: dict[str, Any]) -> Path | None:
-        """Keep a report; where it lies, or None if no disk would take it."""
+        """Save a report to a file; None if no disk would take it."""
         data = json.dumps({"study": self.study, "report": report}).encode()
-        for place in self._places:
+        for folder in self._folders:
             try:
-                return _written(place, f"{_safe(name)}.json", data)
+                return _write(folder, f"{_safe_name(name)}.json", data)
             except OSError:
                 continue
         return None
 
     def waiting(self) -> dict[Path, dict[str, Any]]:
-        """The reports that wait, by file. What is not one of ours is left where it is."""
-        found = {}
-        for place in self._places:
-            for path in sorted(place.glob("*.json")) if _ours(place) else ():
+        """The reports that are waiting, by file. Files that are not reports are ignored."""
+        reports = {}
+        for folder in self._folders:
+            for path in sorted(folder.glob("*.json")) if _belongs_to_user(folder) else ():
                 try:
                     data = from_json(path.read_text(encoding="utf-8"))
                 except (OSError, ValueError, FormatError):
                     continue
                 if data.get("study") == self.study and isinstance(data.get("report"), dict):
-                    found[path] = data["report"]
-        return found
+                    reports[path] = data["report"]
+        return reports
 
     def remove(self, path: Path) -> None:
-        """A report was handed in."""
+        """Delete the file of a report that was written to the study."""
         path.unlink(missing_ok=True)
 
 
-def _places() -> list[Path]:
-    """Where to write, best first; not in the study's folder, whose disk may be the full one."""
+def _root_folders() -> list[Path]:
+    """The folders to try, best first; none is in the study's folder, whose disk may be full."""
     chosen = os.environ.get(VARIABLE)
-    home = os.path.expanduser("~")  # which stays "~" for a user without one, as in containers
+    home = os.path.expanduser("~")  # stays "~" for a user without a home, as in containers
     state = os.environ.get("XDG_STATE_HOME") or (f"{home}/.local/state" if home != "~" else "")
     user = os.getuid() if hasattr(os, "getuid") else "me"
     usual = [Path(state, "priorband", "spool")] if state else []
@@ -61,27 +62,27 @@ def _places() -> list[Path]:
     return [Path(chosen), *usual] if chosen else usual
 
 
-def _ours(place: Path) -> bool:
-    """Whether a folder is this user's own: in /tmp anybody may make one."""
+def _belongs_to_user(folder: Path) -> bool:
+    """Whether a folder belongs to this user: in /tmp, anyone can create one."""
     try:
-        about = os.lstat(place)
+        status = os.lstat(folder)
     except OSError:
         return False
-    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-    return stat.S_ISDIR(about.st_mode) and mine
+    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    return stat.S_ISDIR(status.st_mode) and own
 
 
-def _written(place: Path, name: str, data: bytes) -> Path:
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part, path = place / f"{name}.{os.getpid()}.part", place / name
+def _write(folder: Path, name: str, data: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part, path = folder / f"{name}.{os.getpid()}.part", folder / name
     with open(part, "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
     os.replace(part, path)
-    sync_folder(place)
+    sync_folder(folder)
     return path
 
 
-def _safe(name: str) -> str:
+def _safe_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in name)[:100]

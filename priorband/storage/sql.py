@@ -1,4 +1,8 @@
-"""The SQL that both databases share: one table of records, one of leases."""
+"""The SQL that SQLite and PostgreSQL share: one table of records, one of leases.
+
+In the texts, `{s}` stands for the schema with its dot, `{int}` and `{real}` for the names of 64-bit
+types, and `%s` for a value.
+"""
 
 import math
 from collections.abc import Iterable
@@ -9,7 +13,6 @@ from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import Owner
 from priorband.storage.journal import Beat, Lease, Row, Transaction
 
-# {s} is the schema and its dot; {int} and {real} are the names of 64-bit types.
 TABLES = (
     "CREATE TABLE {s}record (seq {int} PRIMARY KEY, kind TEXT NOT NULL, trial {int}, "
     "worker TEXT NOT NULL, at {real} NOT NULL, body TEXT NOT NULL, seal {int} NOT NULL)",
@@ -18,103 +21,110 @@ TABLES = (
     "pid {int} NOT NULL, started TEXT NOT NULL, until {real} NOT NULL, seconds {real} NOT NULL, "
     "suspected {real}, step {real}, loss {real})",
 )
-READ = "SELECT seq, kind, trial, worker, at, body, seal FROM {s}record WHERE seq > %s ORDER BY seq"
-ABOUT = (
-    "SELECT seq, kind, trial, worker, at, body, seal FROM {s}record WHERE trial = %s ORDER BY seq"
+RECORD_COLUMNS = "seq, kind, trial, worker, at, body, seal"
+_LEASE_COLUMNS = (
+    "trial, attempt, worker, host, machine, place, pid, started, until, seconds, suspected, "
+    "step, loss"
 )
-FIRST = "SELECT seq, kind, trial, worker, at, body, seal FROM {s}record ORDER BY seq LIMIT 1"
-LEASES = (
-    "SELECT trial, attempt, worker, host, machine, place, pid, started, until, seconds, "
-    "suspected, step, loss FROM {s}lease ORDER BY trial"
+SELECT_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq > %s ORDER BY seq"
+SELECT_TRIAL_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE trial = %s ORDER BY seq"
+SELECT_FIRST_RECORD = f"SELECT {RECORD_COLUMNS} FROM {{s}}record ORDER BY seq LIMIT 1"
+SELECT_LEASES = f"SELECT {_LEASE_COLUMNS} FROM {{s}}lease ORDER BY trial"
+INSERT_RECORD = f"INSERT INTO {{s}}record ({RECORD_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+INSERT_LEASE = (
+    f"INSERT INTO {{s}}lease ({_LEASE_COLUMNS}) "
+    "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
-APPEND = (
-    "INSERT INTO {s}record (seq, kind, trial, worker, at, body, seal) "
-    "VALUES (%s, %s, %s, %s, %s, %s, %s)"
-)
-CLAIM = (
-    "INSERT INTO {s}lease (trial, attempt, worker, host, machine, place, pid, started, until, "
-    "seconds, suspected, step, loss) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-)
-DROP = "DELETE FROM {s}lease WHERE trial = %s"
-SUSPECT = "UPDATE {s}lease SET suspected = %s WHERE trial = %s AND suspected IS NULL"
-SUSPECT_ALL = "UPDATE {s}lease SET suspected = %s WHERE until < %s AND suspected IS NULL"
-BEAT = (
+DELETE_LEASE = "DELETE FROM {s}lease WHERE trial = %s"
+SUSPECT_LEASE = "UPDATE {s}lease SET suspected = %s WHERE trial = %s AND suspected IS NULL"
+SUSPECT_EXPIRED_LEASES = "UPDATE {s}lease SET suspected = %s WHERE until < %s AND suspected IS NULL"
+RENEW_LEASE = (
     "UPDATE {s}lease SET until = %s, suspected = NULL, step = %s, loss = %s "
     "WHERE trial = %s AND attempt = %s AND worker = %s"
+)
+STATEMENTS = (
+    *(SELECT_RECORDS, SELECT_TRIAL_RECORDS, SELECT_FIRST_RECORD, SELECT_LEASES),
+    *(INSERT_RECORD, INSERT_LEASE, DELETE_LEASE),
+    *(SUSPECT_LEASE, SUSPECT_EXPIRED_LEASES, RENEW_LEASE),
 )
 
 _LEASE_TYPES = (int, int, str, str, str, str, int, str, float, float)
 
 Statement = tuple[str, tuple[Any, ...]]
+"""One of `STATEMENTS`, and its values."""
 
 
-def writes(transaction: Transaction) -> list[Statement]:
-    """What a transaction leaves, as statements."""
-    statements: list[Statement] = [(APPEND, tuple(row)) for row in transaction.appended]
-    statements += [(DROP, (trial,)) for trial in sorted(transaction.dropped)]
-    for lease in transaction.claimed.values():
-        statements += [(DROP, (lease.trial,)), (CLAIM, _flat(lease))]
-    statements += [(SUSPECT, (transaction.now, trial)) for trial in transaction.suspected]
+def write_statements(transaction: Transaction) -> list[Statement]:
+    """The statements that write a transaction's changes."""
+    statements: list[Statement] = [(INSERT_RECORD, tuple(row)) for row in transaction.appended]
+    statements += [(DELETE_LEASE, (trial,)) for trial in sorted(transaction.dropped)]
+    for lease in transaction.written_leases.values():
+        statements += [(DELETE_LEASE, (lease.trial,)), (INSERT_LEASE, _lease_values(lease))]
+    statements += [(SUSPECT_LEASE, (transaction.now, trial)) for trial in transaction.suspected]
     return statements
 
 
-def beat(worker: str, one: Beat, until: float) -> Statement:
-    """The renewal of a lease."""
-    return BEAT, (until, one.step, one.loss, one.trial, one.attempt, worker)
+def renewal_statement(worker: str, beat: Beat, until: float) -> Statement:
+    """The statement that renews a lease; it changes no row if the worker has lost the lease."""
+    return RENEW_LEASE, (until, beat.step, beat.loss, beat.trial, beat.attempt, worker)
 
 
-def rows(found: Iterable[Any], where: str) -> list[Row]:
-    """Records as they come from the database, after checking their types and their order.
+def checked_rows(results: Iterable[Any], where: str) -> list[Row]:
+    """Records from a query's results; raise `DamagedError` for wrong types or a wrong order.
 
-    They are taken one by one: a hostile file can repeat a page of them without end.
+    Results are read one by one, and the first bad one ends it: a malicious file can make a query
+    repeat the same page forever.
     """
-    made: list[Row] = []
-    for columns in found:
+    rows: list[Row] = []
+    for columns in results:
         row = Row(*columns)
-        ordered = not made or made[-1].seq < row.seq if _well_typed(row) else None
-        if not ordered:
-            wrong = "has a column of the wrong type" if ordered is None else "is out of order"
-            raise DamagedError(
-                f"{where} is damaged: record {row[0]!r:.40} {wrong}. {salvage_hint(where)}"
-            )
-        made.append(row)
-    return made
+        if not _well_typed(row):
+            problem = "has a column of the wrong type"
+        elif rows and rows[-1].seq >= row.seq:
+            problem = "is out of order"
+        else:
+            rows.append(row)
+            continue
+        raise DamagedError(
+            f"{where} is damaged: record {row[0]!r:.40} {problem}. {salvage_hint(where)}"
+        )
+    return rows
 
 
-def leases(found: Iterable[Any], where: str) -> list[Lease]:
-    """Leases as they come from the database, after checking their types and their order."""
-    made: list[Lease] = []
+def checked_leases(results: Iterable[Any], where: str) -> list[Lease]:
+    """Leases from a query's results; raise `DamagedError` for wrong types or a wrong order."""
+    leases: list[Lease] = []
     try:
-        for columns in found:
+        for columns in results:
             lease = _lease(columns)
-            if made and lease.trial <= made[-1].trial:
+            if leases and lease.trial <= leases[-1].trial:
                 raise ValueError
-            made.append(lease)
+            leases.append(lease)
     except (TypeError, ValueError):
         raise DamagedError(
             f"{where} is damaged: a lease has a column of the wrong type, or is out of order. "
             f"{salvage_hint(where)}"
         ) from None
-    return made
+    return leases
 
 
 def _well_typed(row: Row) -> bool:
-    whole = type(row.seq) is int and type(row.seal) is int
-    whole = whole and type(row.at) is float and abs(row.at) < math.inf
+    numbers = type(row.seq) is int and type(row.seal) is int
+    numbers = numbers and type(row.at) is float and abs(row.at) < math.inf
     text = isinstance(row.kind, str) and isinstance(row.worker, str) and isinstance(row.body, str)
-    return whole and text and (row.trial is None or type(row.trial) is int)
+    return numbers and text and (row.trial is None or type(row.trial) is int)
 
 
-def _flat(lease: Lease) -> tuple[Any, ...]:
+def _lease_values(lease: Lease) -> tuple[Any, ...]:
     owner = lease.owner
-    who = (owner.host, owner.machine, owner.place, owner.pid, owner.started)
-    until = (lease.until, lease.seconds, lease.suspected, lease.step, lease.loss)
-    return (lease.trial, lease.attempt, lease.worker, *who, *until)
+    process = (owner.host, owner.machine, owner.place, owner.pid, owner.started)
+    state = (lease.until, lease.seconds, lease.suspected, lease.step, lease.loss)
+    return (lease.trial, lease.attempt, lease.worker, *process, *state)
 
 
 def _lease(columns: Any) -> Lease:
-    trial, attempt, worker, host, machine, place, pid, started, *rest = columns
+    trial, attempt, worker, host, machine, place, pid, started, *state = columns
     types = tuple(map(type, columns))
     if types[:10] != _LEASE_TYPES or not {*types[10:]} <= {float, type(None)}:
         raise TypeError
-    return Lease(trial, attempt, worker, Owner(host, machine, place, pid, started), *rest)
+    return Lease(trial, attempt, worker, Owner(host, machine, place, pid, started), *state)

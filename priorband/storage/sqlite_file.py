@@ -1,4 +1,4 @@
-"""Opening a SQLite file as a study: is it one, may it be, and how does it keep its log here?"""
+"""The file `study.db`: how it is opened, checked and created, and what its errors mean."""
 
 import sqlite3
 import warnings
@@ -6,57 +6,103 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from priorband.errors import DamagedError, FormatError, StorageError
+from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
 from priorband.storage import sql
-from priorband.storage.filesystems import kind
+from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import FORMAT, refuse_version
 from priorband.storage.json_text import LONGEST
 
-NAME = "study.db"
-OURS = 0x50424E44  # "PBND", SQLite's application id
-_MOST_BYTES = 5 * LONGEST  # of a row: where more are claimed, no memory is taken for them
+DATABASE_NAME = "study.db"
+APPLICATION_ID = 0x50424E44
+"""What marks a SQLite file as a study: "PBND"."""
+TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
+
+_MAX_ROW_BYTES = 5 * LONGEST  # SQLite allocates no memory for a row that claims to be longer
 _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
     "fullfsync = ON",
     "wal_autocheckpoint = 0",
 )
-TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
+_TEMPORARY_ERRORS = {
+    sqlite3.SQLITE_BUSY: "is busy",
+    sqlite3.SQLITE_LOCKED: "is busy",
+    sqlite3.SQLITE_PROTOCOL: "is busy",
+    sqlite3.SQLITE_FULL: "is on a disk that is full",
+    sqlite3.SQLITE_IOERR: "cannot be read or written",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened",
+    sqlite3.SQLITE_NOMEM: "cannot be read or written: the machine is out of memory",
+    sqlite3.SQLITE_READONLY: "cannot be written: the file or its folder is read-only",
+    sqlite3.SQLITE_PERM: "cannot be written: permission is missing",
+    sqlite3.SQLITE_CONSTRAINT: "was written by another process at the same time",
+    sqlite3.SQLITE_INTERRUPT: "was interrupted",
+}
+"""SQLite's errors that may go away by themselves; all others mean damage."""
 
 
-def set_up(connection: sqlite3.Connection, synchronous: str = "FULL") -> None:
-    """Believe little of what a file claims, and say how careful to be in writing."""
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_BYTES)
+@contextmanager
+def translated_errors(folder: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into `StorageError` or `DamagedError`."""
+    try:
+        yield
+    except PriorbandError:
+        raise
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read or written ({error}).") from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in _TEMPORARY_ERRORS:
+            raise StorageError(f"{folder} {_TEMPORARY_ERRORS[code]} ({error}).") from error
+        raise DamagedError(
+            f"{folder / DATABASE_NAME} is damaged ({error}). {salvage_hint(folder)}"
+        ) from error
+    except UnicodeDecodeError as error:  # SQLite's message quotes a name that is not UTF-8
+        raise DamagedError(
+            f"{folder / DATABASE_NAME} is damaged ({error.reason} in a name). "
+            f"{salvage_hint(folder)}"
+        ) from error
+
+
+def configure(connection: sqlite3.Connection, synchronous: str = "FULL") -> None:
+    """Set how much a connection trusts the file, and how often it syncs (`synchronous`)."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_ROW_BYTES)
     for pragma in (*_PRAGMAS, f"synchronous = {synchronous}"):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def checked(connection: sqlite3.Connection, where: str) -> bool:
-    """Whether the tables exist; an error if the database is not ours."""
-    with _one_moment(connection):  # or another may create the study between two looks
-        (ours,) = connection.execute("PRAGMA application_id").fetchone()
+def has_tables(connection: sqlite3.Connection, where: str) -> bool:
+    """Whether the tables of a study exist; False for an empty database.
+
+    Raise `FormatError` if the database is not a study, or has a newer format, and `DamagedError` if
+    it has other tables.
+    """
+    with _snapshot(connection):  # another process may be creating the study right now
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        found = {text for (text,) in connection.execute("SELECT sql FROM sqlite_master").fetchall()}
-    if not found and not ours and not version:
+        tables = {
+            text for (text,) in connection.execute("SELECT sql FROM sqlite_master").fetchall()
+        }
+    if not tables and not application and not version:
         return False
-    if ours != OURS:
+    if application != APPLICATION_ID:
         raise FormatError(
-            f"{where}/{NAME} is a database, but not a study of this library. If it was one: "
-            f"{salvage_hint(where)}"
+            f"{where}/{DATABASE_NAME} is a database, but not a study of this library. If it was "
+            f"one: {salvage_hint(where)}"
         )
     if version > FORMAT:
         refuse_version(version, where)
-    if found != set(TABLES):
+    if tables != set(TABLES):
         raise DamagedError(
-            f"{where}/{NAME} is damaged: its tables are not those of a study. {salvage_hint(where)}"
+            f"{where}/{DATABASE_NAME} is damaged: its tables are not those of a study. "
+            f"{salvage_hint(where)}"
         )
     return True
 
 
 @contextmanager
-def _one_moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read several things as they were at one moment."""
+def _snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let all reads in the block see the database as of one moment."""
     if connection.in_transaction:
         yield
         return
@@ -67,41 +113,43 @@ def _one_moment(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def set_mode(connection: sqlite3.Connection, folder: Path) -> None:
-    """The write-ahead log on a local disk, the rollback journal on a network's."""
-    place = kind(folder)
-    if place == "unsafe":
+def set_journal_mode(connection: sqlite3.Connection, folder: Path) -> None:
+    """Use the write-ahead log on a local disk, and the rollback journal on a network."""
+    safety = lock_safety(folder)
+    if safety == "unsafe":
         raise StorageError(
-            f"{folder} is on a file system that does not keep locks, so workers could overwrite "
-            "each other. Put the study on a local disk, or use PostgreSQL: postgresql://..."
+            f"{folder} is on a file system without reliable locks, so workers could overwrite "
+            "each other's records. Put the study on a local disk, or use PostgreSQL: "
+            "postgresql://..."
         )
-    if place == "network":
+    if safety == "network":
         warnings.warn(
             f"{folder} is on a network file system: the study uses SQLite's rollback journal, "
-            "which is slower. For workers on several machines PostgreSQL is the better place.",
+            "which is slower. For workers on several machines, use PostgreSQL.",
             stacklevel=2,
         )
-    wanted = "wal" if place == "local" else "delete"
+    wanted = "wal" if safety == "local" else "delete"
     (mode,) = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()
     if mode != wanted:
         raise StorageError(
-            f"{folder} needs SQLite's journal mode {wanted!r}, but stays {mode!r}: is it open "
-            "elsewhere? Stop the other workers, or use PostgreSQL: postgresql://..."
+            f"{folder} needs SQLite's journal mode {wanted!r}, but its mode stays {mode!r}, "
+            "probably because another process has the study open. Stop the other workers, or use "
+            "PostgreSQL: postgresql://..."
         )
 
 
-def same_version(connection: sqlite3.Connection, where: str) -> None:
-    """Complain if the study was upgraded while it was open."""
+def require_version(connection: sqlite3.Connection, where: str) -> None:
+    """Raise `FormatError` if the study was upgraded to another format while it was open."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != FORMAT:
         refuse_version(version, where)
 
 
-def initialise(connection: sqlite3.Connection, where: str) -> None:
-    """Make the tables, unless they exist."""
-    if checked(connection, where):
+def create_tables(connection: sqlite3.Connection, where: str) -> None:
+    """Create the tables, unless they exist."""
+    if has_tables(connection, where):
         return
-    connection.execute(f"PRAGMA application_id = {OURS}")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     for table in TABLES:
         connection.execute(table)

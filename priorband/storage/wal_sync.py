@@ -1,9 +1,10 @@
-"""Syncing the write-ahead log after a turn, so that the next writer need not wait for the disk.
+"""Syncing SQLite's write-ahead log after the write lock is released.
 
-A commit is written to the log within the turn and synced after it, before anything is acknowledged.
-The log is one file: to sync it for one commit makes all earlier ones durable, too, so whatever was
-acknowledged rests on nothing that a power loss could take. SQLite itself syncs the log before it is
-copied into the database, and the database before the log begins anew.
+A commit is written to the log while the lock is held, and synced afterwards, before the result is
+acknowledged. So the next writer does not wait for the disk. The log is one file, and syncing it
+makes all earlier commits durable, too: an acknowledged result never depends on a commit that a
+power loss could undo. SQLite itself syncs the log before it copies it into the database, and the
+database before it starts the log from scratch.
 """
 
 import os
@@ -12,22 +13,23 @@ from pathlib import Path
 from typing import final
 
 from priorband.storage.safe_files import open_own
-from priorband.storage.sqlite_file import NAME
+from priorband.storage.sqlite_file import DATABASE_NAME
 
-_F_FULLFSYNC = 51  # macOS: through the disk's own cache
+_F_FULLFSYNC = 51  # macOS: also flush the disk's own cache
 
 
 @final
 class WalSync:
-    """The log of a study's database, and whether a commit of ours in it is yet to be synced."""
+    """The write-ahead log of a study, and whether this process has yet to sync it."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / f"{NAME}-wal"
-        self.owed = False
+        self.path = folder / f"{DATABASE_NAME}-wal"
+        self.pending = False
+        """Whether this process has committed something that is not synced yet."""
         self._file: int | None = None
 
     def sync(self) -> None:
-        """Make all that was committed durable."""
+        """Make all commits so far durable."""
         if self._file is None:
             self._file = open_own(self.path, os.O_RDONLY)
         if sys.platform == "darwin":
@@ -38,12 +40,12 @@ class WalSync:
             os.fdatasync(self._file)
         else:
             os.fsync(self._file)
-        self.owed = False
+        self.pending = False
 
     def close(self) -> None:
-        """Close the file, which may be another once no connection keeps the log in place.
+        """Close the file. A new connection may create the log as a new file.
 
-        No lock of SQLite's is on it that this could break.
+        Closing breaks no lock: SQLite takes its locks on other files than the log.
         """
         if self._file is not None:
             os.close(self._file)

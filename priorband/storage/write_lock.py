@@ -1,8 +1,9 @@
-"""Turns: one process at a time writes to a study's folder, in no fixed order.
+"""The write lock of a study in a folder: one process writes at a time.
 
-Whoever waits looks again after a short pause, and uses the time to read what the others write. A
-queue would be fairer, but handing each turn to a process that must first wake up and catch up costs
-more than the turn itself. The lock falls with the process that holds it.
+A process that waits tries again after a short, random pause, and uses the pause to read what others
+have written. There is no queue: handing the lock to a process that must first wake up and catch up
+would take longer than the write itself. The operating system releases the lock when its holder ends
+or is killed.
 """
 
 import os
@@ -18,12 +19,20 @@ from priorband.storage.safe_files import open_own
 fcntl: Any
 try:
     import fcntl
-except ImportError:  # Windows: SQLite's own locks alone
+except ImportError:  # Windows: only SQLite's own locks
     fcntl = None
 
-NAME = "study.lock"
-FIRST, LONGEST, GROWTH = 0.002, 0.05, 1.6  # seconds between looks, and how they grow
-PATIENCE = 30.0
+LOCK_NAME = "study.lock"
+LOCK_TIMEOUT = 30.0  # seconds
+FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.002, 0.05, 1.6  # seconds, seconds, factor
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each new attempt to take a lock: growing, and partly random."""
+    pause = FIRST_PAUSE
+    while True:
+        yield pause * (0.5 + os.urandom(1)[0] / 255)
+        pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
 
 
 @final
@@ -31,27 +40,27 @@ class WriteLock:
     """A lock on a file that all writers of a study share."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / NAME
+        self.path = folder / LOCK_NAME
         self._file: int | None = None
 
     @contextmanager
-    def turn(self, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Wait for the lock and hold it."""
+    def acquire(self, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Wait for the lock and hold it; `meanwhile` is called after each failed attempt."""
         if fcntl is None:
             yield
             return
         if self._file is None:
             self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
-        held = self._file
+        file = self._file
         try:
-            self._take(held, meanwhile)  # in here: a signal may come as it returns
+            self._wait_for(file, meanwhile)  # inside `try`: a signal may arrive as it returns
             yield
         finally:
-            fcntl.flock(held, fcntl.LOCK_UN)
+            fcntl.flock(file, fcntl.LOCK_UN)
 
-    def _take(self, file: int, meanwhile: Callable[[], None]) -> None:
-        began, pause = 0.0, FIRST
-        while True:
+    def _wait_for(self, file: int, meanwhile: Callable[[], None]) -> None:
+        began = 0.0
+        for pause in pauses():
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
@@ -59,13 +68,12 @@ class WriteLock:
                 pass
             now = time.monotonic()
             began = began or now
-            if now - began > PATIENCE:
+            if now - began > LOCK_TIMEOUT:
                 raise StorageError(
-                    f"{self.path.parent} is busy: a process has held its lock for {PATIENCE:g} s. "
-                    "Is one of the workers stopped?"
+                    f"{self.path.parent} is busy: another process has held the write lock for "
+                    f"{LOCK_TIMEOUT:g} s. Check whether one of the workers is suspended."
                 )
-            time.sleep(pause * (0.5 + os.urandom(1)[0] / 255))
-            pause = min(pause * GROWTH, LONGEST)
+            time.sleep(pause)
             meanwhile()
 
     def close(self) -> None:

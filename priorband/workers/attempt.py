@@ -1,14 +1,15 @@
-"""What an objective is given: one attempt at a trial."""
+"""The `trial` that is passed to an objective: one attempt at evaluating a configuration."""
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, final
 
-from priorband.arguments import given_loss, plain_metric
+from priorband.arguments import checked_loss, json_metric
 from priorband.errors import LossError
 from priorband.numeric import real, whole
 from priorband.space.config import Config
@@ -17,28 +18,29 @@ from priorband.values import frozen
 
 
 class Interrupted(BaseException):
-    """Raised in an objective at the end of a step, when its worker is asked to stop.
+    """Raised in an objective at the end of a step when its worker is asked to stop.
 
-    It is no `Exception`, so that an objective's own error handling lets it pass.
+    It is not an `Exception`, so the objective's own `except Exception` does not catch it.
     """
 
 
 class Diverged(BaseException):
-    """Raised in an objective that reports a loss which is not finite."""
+    """Raised in an objective that reports a loss that is not finite."""
 
 
 @final
 @frozen
 class TrialTask:
-    """All that a process needs to know to evaluate a trial."""
+    """Everything that a process needs to evaluate a trial."""
 
     trial: int
     attempt: int
     config: Config
     fidelity: float
     integer: bool
+    """Whether fidelities are whole numbers."""
     start: float
-    """How far the checkpoint in `resume_from` goes; 0 without one."""
+    """The fidelity that the checkpoint in `resume_from` has reached; 0 without one."""
     resume_from: Path | None
     root: Path
     """The folder of the study's checkpoints."""
@@ -46,37 +48,41 @@ class TrialTask:
     maximize: bool = False
 
 
-class RankMeeting(Protocol):
-    """The processes that make an attempt together."""
+class RankSync(Protocol):
+    """The processes that train one trial together."""
 
     rank: int
     world_size: int
 
-    def meet(self, place: str, why: str = "") -> str:
-        """Wait until all are at a place in the code; why to stop there, as all have agreed."""
+    def synchronize(self, place: str, stop_reason: str = "") -> str:
+        """Wait until all ranks are at `place` in the code; return the reason to stop, if any.
+
+        Every rank passes its own reason, and all get the same one back.
+        """
 
 
 @final
 class SingleRank:
-    """The one process that makes an attempt."""
+    """A process that trains a trial by itself."""
 
     rank = 0
     world_size = 1
 
-    def meet(self, place: str, why: str = "") -> str:
-        """Its own word is what all have agreed."""
+    def synchronize(self, place: str, stop_reason: str = "") -> str:
+        """Return the given reason, as there is no other rank to agree with."""
         del place
-        return why
+        return stop_reason
 
 
 @final
 class Attempt:
     """One attempt at a trial: its configuration, how far to train, where to save and resume.
 
-    `config` holds the settings and `fidelity` says how far to train in all. `resume_from` is the
-    folder with the checkpoint to go on from, or None; `steps()` are the steps still to do. `seed`
-    is the same for all attempts at a configuration. `rank` and `world_size` say which of how many
-    processes this is, where several train together; `task` is all of it, for other processes.
+    `config` holds the settings, and `fidelity` is how far to train in total. `resume_from` is the
+    folder of the checkpoint to continue from, or None. `steps()` iterates over the steps that are
+    left. `seed` is the same for all attempts at a configuration. Where several processes train
+    together, `rank` and `world_size` say which of how many this is. `task` holds all of this in a
+    form that can be passed to another process.
     """
 
     def __init__(
@@ -84,7 +90,7 @@ class Attempt:
         task: TrialTask,
         send: Callable[[dict[str, Any]], None] = lambda message: None,
         stopping: Callable[[], str] = lambda: "",
-        ranks: RankMeeting | None = None,
+        ranks: RankSync | None = None,
     ) -> None:
         self.id = task.trial
         self.attempt = task.attempt
@@ -97,13 +103,13 @@ class Attempt:
         self._ranks = ranks or SingleRank()
         self.rank, self.world_size = self._ranks.rank, self._ranks.world_size
         self.diverged = ""
-        """What was wrong with a loss that was reported: in a group, an end that is yet to come."""
+        """Which reported loss was not finite; with several ranks they stop later, together."""
         self._checkpoints = Checkpoints(task.root)
-        self._send, self._stopping = send, stopping
+        self._send, self._stop_reason = send, stopping
         self._workplace: Path | None = None
         if self.rank == 0 and self.world_size > 1:
-            self._workplace = self.checkpoint_dir  # there, and empty, before others save into it
-        self._seen: tuple[object, ...] = ()
+            self._workplace = self.checkpoint_dir  # create it, empty, before other ranks use it
+        self._last_stamp: tuple[object, ...] = ()
         self._stepping = False
 
     def __repr__(self) -> str:
@@ -111,7 +117,7 @@ class Attempt:
 
     @property
     def checkpoint_dir(self) -> Path:
-        """The folder to save into: what lies in it at the end is the trial's checkpoint."""
+        """The folder to save to: what it holds at the end is the checkpoint of the trial."""
         if self._workplace is None and self.rank == 0:
             self._workplace = self._checkpoints.workplace(self.id, self.attempt)
         elif self._workplace is None:
@@ -120,19 +126,19 @@ class Attempt:
 
     @property
     def should_stop(self) -> str:
-        """Why the objective should save and return soon; empty while it should go on.
+        """Why the objective should save and return soon; empty if it should continue.
 
-        Where several ranks train together, all of them ask, and all get the same answer.
+        If several ranks train together, all must read it, and all get the same answer.
         """
-        return self._ranks.meet("`should_stop`", self._stopping())
+        return self._ranks.synchronize("`should_stop`", self._stop_reason())
 
     def steps(self) -> Iterator[float]:
-        """The steps still to do: from after the checkpoint up to the fidelity.
+        """Iterate over the steps that are left, from the checkpoint up to the fidelity.
 
-        After each, what was saved in `checkpoint_dir` is kept, so that another worker can go on
-        from there; and when the worker is asked to stop, the objective ends there. A fidelity that
-        is not a whole number is one single step. Ranks that train together take the same steps: at
-        the end of each they wait for one another.
+        After each step, what was saved in `checkpoint_dir` is copied, so that another worker can
+        continue from there. If the worker was asked to stop, the objective is ended at that point.
+        A fidelity that is not a whole number is a single step. Ranks that train together take the
+        same steps and wait for each other at the end of each.
         """
         self._stepping = True
         first, last = int(self.start) + 1, self.fidelity
@@ -144,99 +150,93 @@ class Attempt:
                 self._end_step(step)
 
     def report(self, step: float, loss: Any = None, **metrics: Any) -> None:
-        """Numbers for people: a point of the trial's curve. A loss that is not finite ends it.
+        """Record a point of the learning curve. A loss that is not finite ends the trial.
 
-        Of ranks that train together any may call it, but what rank 0 reports is kept.
+        With several ranks any of them may call it, but only the points of rank 0 are recorded.
         """
         if real(step) is None:
             raise LossError(f"A step must be a number, got {step!r}.")
-        number = None if loss is None else given_loss(loss)
-        point: dict[str, Any] = {"step": plain_metric(step)}
+        number = None if loss is None else checked_loss(loss)
+        point: dict[str, Any] = {"step": json_metric(step)}
         if number is not None:
-            point["loss"] = plain_metric(number)
-        point |= {name: plain_metric(value) for name, value in metrics.items()}
+            point["loss"] = json_metric(number)
+        point |= {name: json_metric(value) for name, value in metrics.items()}
         if self.rank == 0:
-            self._draw(point)
+            self._write_point(point)
             self._send({name: point[name] for name in ("step", "loss") if name in point})
         if number is not None and number - number != 0:
             self.diverged = f"the loss was {number} at step {step:g}"
-        if self.world_size == 1:  # where others would wait for us, we end at the next meeting
-            self._end_if_diverged()
+        if self.world_size == 1:  # other ranks would wait for this one: stop with them later
+            self._stop_if_diverged()
             if not self._stepping:
-                self._end_if_asked()
+                self._stop_if_asked()
 
     @contextmanager
     def checkpoint(self, step: float) -> Iterator[Path]:
-        """A folder to save a step's checkpoint into: it counts when it is complete.
+        """A folder to save the checkpoint of a step to; it is used only once it is complete.
 
-        Use it where copying `checkpoint_dir` after each step would cost too much. Ranks that train
-        together all call it, whether they save something or not.
+        Use it if copying `checkpoint_dir` after each step would take too long. If several ranks
+        train together, all must call it, even those that save nothing.
         """
         reached = real(step)
         if reached is None or reached < 0:
             raise LossError(f"A step must be a number of at least 0, got {step!r}.")
-        place = self._checkpoints.folder(self.id)
-        made = place / f"{self.attempt}.part"
+        folder = self._checkpoints.folder(self.id) / f"{self.attempt}.part"
         if self.rank == 0:
-            _empty(made)
-        self._ranks.meet("`checkpoint`")
-        yield made
-        self._ranks.meet("the end of `checkpoint`")
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        self._ranks.synchronize("`checkpoint`")
+        yield folder
+        self._ranks.synchronize("the end of `checkpoint`")
         if self.rank == 0:
             last = reached >= self.fidelity
-            self._checkpoints.put(self.id, self.attempt, whole_start(reached), made, False, last)
+            self._checkpoints.put(self.id, self.attempt, _whole_step(reached), folder, False, last)
 
     def _end_step(self, step: float) -> None:
-        self._end_if_diverged()
-        self._ranks.meet("the end of a step")
-        if self.rank == 0:  # all have saved, and none goes on before what they saved is kept
-            self._keep(step)
-        self._end_if_asked()
+        self._stop_if_diverged()
+        self._ranks.synchronize("the end of a step")
+        if self.rank == 0:  # all ranks have saved, and wait until the copy is made
+            self._copy_checkpoint(step)
+        self._stop_if_asked()
 
-    def _keep(self, step: float) -> None:
-        now = stamp(self._workplace) if self._workplace else ()
-        if now and now != self._seen:
-            with _harmless(f"The checkpoint of step {step:g}"):
+    def _copy_checkpoint(self, step: float) -> None:
+        """Copy what was saved in `checkpoint_dir`, if it has changed."""
+        current = stamp(self._workplace) if self._workplace else ()
+        if current and current != self._last_stamp:
+            with _disk_errors_printed(f"The checkpoint of step {step:g}"):
                 self._checkpoints.seal(self.id, self.attempt, step)
-                self._seen = now
+                self._last_stamp = current
 
-    def _end_if_asked(self) -> None:
-        why = self._ranks.meet("the beginning of a step", self._stopping())
-        if why:
-            raise Interrupted(why)
+    def _stop_if_asked(self) -> None:
+        reason = self._ranks.synchronize("the beginning of a step", self._stop_reason())
+        if reason:
+            raise Interrupted(reason)
 
-    def _end_if_diverged(self) -> None:
+    def _stop_if_diverged(self) -> None:
         if self.diverged:
             raise Diverged(self.diverged)
 
-    def _draw(self, point: Mapping[str, Any]) -> None:
-        with _harmless("A point of the curve"):
+    def _write_point(self, point: Mapping[str, Any]) -> None:
+        with _disk_errors_printed("A point of the curve"):
             path = self._checkpoints.folder(self.id) / f"curve-{self.attempt}.jsonl"
-            with open(path, "a", encoding="utf-8", opener=_no_links) as curve:
+            with open(path, "a", encoding="utf-8", opener=_refuse_links) as curve:
                 curve.write(json.dumps(point) + "\n")
 
 
 @contextmanager
-def _harmless(what: str) -> Iterator[None]:
-    """A disk that is full, say, may cost what we keep on the side, but not the training."""
+def _disk_errors_printed(what: str) -> Iterator[None]:
+    """Print errors such as a full disk instead of failing the training."""
     try:
         yield
     except OSError as error:
-        with suppress(OSError):  # what it prints may lie on the same disk
+        with suppress(OSError):  # the log may be on the same disk
             print(f"{what} could not be kept: {error}", file=sys.stderr, flush=True)
 
 
-def _no_links(path: str, flags: int) -> int:
+def _refuse_links(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
-def _empty(folder: Path) -> None:
-    import shutil
-
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-
-
-def whole_start(start: float) -> float:
-    """A step as an integer where it is one."""
-    return int(start) if whole(start) or float(start).is_integer() else start
+def _whole_step(step: float) -> float:
+    """The step as an int if it is whole."""
+    return int(step) if whole(step) or float(step).is_integer() else step

@@ -1,4 +1,4 @@
-"""Which checkpoints are kept: those that a later trial may continue, and the best."""
+"""Remove the checkpoints that no later trial can continue, except those of the best trials."""
 
 from typing import final
 
@@ -8,46 +8,50 @@ from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.storage.checkpoints import Checkpoints
 
-MOST = 200
-BOUNDED = (FullFidelity, SuccessiveHalving, Hyperband)  # few can rise there; anyone may elsewhere
+MAX_KEPT = 200
+BOUNDED = (FullFidelity, SuccessiveHalving, Hyperband)
+"""Schedulers that can promote few trials at a time; others may promote any."""
 
 
 @final
 class CheckpointCleanup:
-    """Removes the checkpoints of a study that nobody can go on from any more."""
+    """Removes the checkpoints of a study that are no longer needed."""
 
-    def __init__(self, study: DurableStudy, checkpoints: Checkpoints, most: int = MOST) -> None:
+    def __init__(
+        self, study: DurableStudy, checkpoints: Checkpoints, max_kept: int = MAX_KEPT
+    ) -> None:
         self.study = study
         self.checkpoints = checkpoints
-        self.most = most
-        self._clean: set[int] = set()
+        self.max_kept = max_kept
+        """How many checkpoints to keep where any trial may be promoted."""
+        self._removed: set[int] = set()
 
-    def tidy(self) -> None:
-        """Remove what can go. What is not known for sure stays."""
-        held = [n for n in self.checkpoints.held(but=self._clean) if self._ended(n)]
-        kept = self.wanted(held)
-        for number in held:
-            if number not in kept:
+    def remove_unneeded(self) -> None:
+        """Remove the checkpoints of ended trials that are not needed; keep all others."""
+        ended = [n for n in self.checkpoints.held(self._removed) if self._has_ended(n)]
+        needed = self.needed(ended)
+        for number in ended:
+            if number not in needed:
                 self.checkpoints.remove(number)
-                self._clean.add(number)
+                self._removed.add(number)
 
-    def wanted(self, held: list[int]) -> set[int]:
-        """The ended trials among these whose checkpoints are still of use."""
+    def needed(self, ended: list[int]) -> set[int]:
+        """The trials among `ended` whose checkpoints are still needed."""
         state, problem = self.study.state, self.study.problem
         history = state.history
-        open_ones = set(promotable(problem.optimizer.scheduler, state, held))
-        ranked = sorted(open_ones, key=self._rank)
-        most = None if isinstance(problem.optimizer.scheduler, BOUNDED) else self.most
+        candidates = set(promotable(problem.optimizer.scheduler, state, ended))
+        ranked = sorted(candidates, key=self._rank)
+        limit = None if isinstance(problem.optimizer.scheduler, BOUNDED) else self.max_kept
         in_use = {trial.parent for trial in history.running if trial.parent is not None}
-        best = {one.trial.id for one in (self.study.best, self.study.best_in_full) if one}
-        return set(ranked[:most]) | in_use | best
+        best = {top.trial.id for top in (self.study.best, self.study.best_in_full) if top}
+        return set(ranked[:limit]) | in_use | best
 
     def _rank(self, number: int) -> tuple[float, float]:
-        """Those that were trained further first, then the better ones."""
+        """A sort key: longer trainings first, then lower losses."""
         outcome = self.study.state.history.outcome(number)
         assert outcome is not None
         return -outcome.fidelity, outcome.loss
 
-    def _ended(self, number: int) -> bool:
+    def _has_ended(self, number: int) -> bool:
         history = self.study.state.history
         return number < len(history) and history.outcome(number) is not None

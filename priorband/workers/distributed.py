@@ -1,4 +1,8 @@
-"""Data-parallel training: the ranks of a job tune together, and only rank 0 talks to the study."""
+"""Data-parallel training: the ranks of a job tune together, and only rank 0 talks to the study.
+
+Every rank calls `tune_in_group`. Rank 0 runs a `Worker` (worker.py) as `tune` does; its trials go
+through a `RankGroup` (rank_group.py) to all ranks. The others wait for tasks in `_follow`.
+"""
 
 import os
 import sys
@@ -17,15 +21,15 @@ from priorband.optimizers import Optimizer
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.workers.attempt import Attempt, TrialTask
-from priorband.workers.rank_channel import Lost, RankChannel, Word, distributed
-from priorband.workers.rank_group import RankGroup, over, read_task
+from priorband.workers.objective_results import AttemptResult, Objective
+from priorband.workers.rank_channel import Message, RankChannel, RankLost, distributed
+from priorband.workers.rank_group import RankGroup, job_over_message, task_from_data
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import Objective
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, Send, WorkerOptions
 from priorband.workers.tuning import Tuned, run_study, usual_place
 from priorband.workers.worker import Worker, WorkerEnd
 
-ECHO = 5.0  # seconds: a launcher passes on a signal that Slurm has sent to all ranks, too
+DUPLICATE_SECONDS = 5.0  # Slurm signals all ranks, and a launcher forwards the same signal again
 FROM_A_LAUNCHER = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 BROKEN = "a broken group"
 
@@ -111,28 +115,28 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
 def rank_attempt(
     task: TrialTask, group: Any = None, stopping: Callable[[], str] = lambda: ""
 ) -> Attempt:
-    """The attempt that ranks make which an objective has started by itself, from its `trial.task`.
+    """The `trial` for ranks that an objective has started itself, made from its `trial.task`.
 
-    All ranks of the process group call it. The steps are taken together, rank 0 draws the curve and
-    keeps the checkpoints, and `stopping` says, on any rank, why to stop.
+    All ranks of the process group must call it. They take their steps together; rank 0 writes the
+    curve and the checkpoints. `stopping` may return, on any rank, a reason to stop.
     """
     team = RankGroup(_wire(group), 0.0)
     attempt = Attempt(task, stopping=stopping, ranks=team)
-    team.meet("its beginning")  # the folder to save into is ready
+    team.synchronize("its beginning")  # from here on the folder to save to exists
     return attempt
 
 
 def _begun() -> bool:
-    """Begin the process group of the job, unless that is done."""
+    """Create the default process group unless there is one; return whether it was created."""
     dist = distributed()
     if dist.is_initialized():
         return False
     missing = [name for name in FROM_A_LAUNCHER if name not in os.environ]
     if missing:
         raise ArgumentError(
-            f"There is no process group, and nothing says how to begin one ({', '.join(missing)} "
-            "is not set). Start the script with `torchrun --nproc-per-node 2 script.py`, or call "
-            "`torch.distributed.init_process_group` before."
+            "There is no process group, and one cannot be created without the environment "
+            f"variables {', '.join(missing)}. Start the script with `torchrun --nproc-per-node 2 "
+            "script.py`, or call `torch.distributed.init_process_group` first."
         )
     dist.init_process_group()
     return True
@@ -141,91 +145,92 @@ def _begun() -> bool:
 def _wire(group: Any) -> RankChannel:
     if group is not None and distributed().get_rank(group) < 0:
         raise ArgumentError(
-            "This rank is not in the `group` that was given. Give each rank a group that it is in, "
-            "or do not call this on it."
+            "This rank is not a member of the given `group`. Pass a group that it belongs to, or "
+            "do not call this function on this rank."
         )
     return RankChannel(group)
 
 
 def _lead(team: RankGroup, tuned: Callable[[], Tuned]) -> Tuned:
-    """Tune, and let the other ranks go at the end, however it comes."""
-    word: Word = {}
+    """Tune on rank 0, and release the other ranks at the end, however it ends."""
+    message: Message = {}
     try:
         return tuned()
     except SystemExit as stopped:
-        word = {"exit": stopped.code}
+        message = {"exit": stopped.code}
         raise
     except KeyboardInterrupt:
-        word = {"exit": 130}
+        message = {"exit": 130}
         raise
     except BaseException as error:
-        word = {"failed": f"{type(error).__name__}: {error}"}
+        message = {"failed": f"{type(error).__name__}: {error}"}
         raise
     finally:
         if not team.broken:
-            with suppress(Lost):  # a rank that has ended needs no word
-                team.wire.tell(word)
+            with suppress(RankLost):  # a rank that has exited needs no message
+                team.wire.broadcast(message)
 
 
 def _leading(
-    team: RankGroup, objective: Objective, how: WorkerOptions
+    team: RankGroup, objective: Objective, options: WorkerOptions
 ) -> Callable[[DurableStudy, Display], list[WorkerEnd]]:
     """The work of rank 0 on a study."""
 
-    def work(study: DurableStudy, shown: Display) -> list[WorkerEnd]:
-        worker = Worker(study, objective, how, shown.say, shown.tick)
-        worker.stopping.echo = ECHO
+    def work(study: DurableStudy, display: Display) -> list[WorkerEnd]:
+        worker = Worker(study, objective, options, display.say, display.tick)
+        worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
 
-        def stop(why: str) -> None:
-            worker.stopping.why = worker.stopping.why or why
+        def stop(reason: str) -> None:
+            worker.stop_signals.reason = worker.stop_signals.reason or reason
 
-        def here(
-            objective: Objective, task: TrialTask, send: Send, stopping: Callable[[], str]
-        ) -> Word:
-            result = team.lead(objective, Attempt(task, send, stopping, team), stopping)
+        def evaluate_on_all_ranks(
+            objective: Objective, task: TrialTask, send: Send, stop_reason: Callable[[], str]
+        ) -> AttemptResult:
+            attempt = Attempt(task, send, stop_reason, team)
+            result = team.run_on_all_ranks(objective, attempt, stop_reason)
             if team.broken:
                 stop(BROKEN)
             return result
 
-        worker.evaluation.here = here
-        team.heard = stop
-        team.hand_in = lambda task, result: _hand_in(study, task, result)
-        ending = worker.run()
-        if ending.reason == BROKEN:
-            raise RankError(over(team))
-        return [ending]
+        worker.runner.evaluate_in_process = evaluate_on_all_ranks
+        team.on_stop_request = stop
+        team.submit_result = lambda task, result: _submit_failure(study, task, result)
+        end = worker.run()
+        if end.reason == BROKEN:
+            raise RankError(job_over_message(team))
+        return [end]
 
     return work
 
 
-def _hand_in(study: DurableStudy, task: TrialTask, result: Word) -> None:
-    what = result["kind"], result["reason"], result["details"]
-    with suppress(StorageError):  # then the trial is lost with its worker, and taken over
-        study.turn(Report(task.trial, task.attempt, None, *what), "")
+def _submit_failure(study: DurableStudy, task: TrialTask, result: AttemptResult) -> None:
+    failure = result["kind"], result["reason"], result["details"]
+    with suppress(StorageError):  # the lease will expire, and another worker takes the trial over
+        study.turn(Report(task.trial, task.attempt, None, *failure), "")
 
 
 def _follow(team: RankGroup, objective: Objective) -> None:
-    """Make the attempts that rank 0 begins, until it lets us go."""
-    with StopSignals() as stopping:
-        stopping.echo = ECHO
+    """Make this rank's part of the attempts that rank 0 starts, until rank 0 ends the job."""
+    with StopSignals() as stop_signals:
+        stop_signals.duplicate_seconds = DUPLICATE_SECONDS
 
-        def why() -> str:
-            return stopping.why
+        def stop_reason() -> str:
+            return stop_signals.reason
 
-        while "task" in (word := _told(team)):
-            attempt = Attempt(read_task(word["task"]), stopping=why, ranks=team)
-            team.attempted(objective, attempt, why)
+        while "task" in (message := _next_message(team)):
+            attempt = Attempt(task_from_data(message["task"]), stopping=stop_reason, ranks=team)
+            team.run_attempt(objective, attempt, stop_reason)
             if team.broken:
-                raise RankError(over(team))
-    if "exit" in word:
-        sys.exit(word["exit"])
-    if "failed" in word:
-        raise RankError(f"Rank 0 has ended, and with it the job: {word['failed']}")
+                raise RankError(job_over_message(team))
+    if "exit" in message:
+        sys.exit(message["exit"])
+    if "failed" in message:
+        raise RankError(f"The job ends because rank 0 has failed: {message['failed']}")
 
 
-def _told(team: RankGroup) -> Word:
+def _next_message(team: RankGroup) -> Message:
     try:
-        return team.wire.tell()
-    except Lost as error:
-        team.broken = f"rank 0 has ended without a word ({error})"
-        raise RankError(over(team)) from None
+        return team.wire.broadcast()
+    except RankLost as error:
+        team.broken = f"rank 0 has exited without a message ({error})"
+        raise RankError(job_over_message(team)) from None

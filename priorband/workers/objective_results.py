@@ -1,67 +1,100 @@
-"""What an objective returns or raises, as plain data."""
+"""Call an objective and describe what it returned or raised as plain data.
+
+An `AttemptResult` can be sent to another process as JSON. It is one of
+
+    {"loss": 0.5, "details": {...}}                      the objective returned a finite loss
+    {"kind": "raised", "reason": "...", "details": ...}  it failed
+    {"interrupted": "SIGTERM"}                           it stopped early because it was asked to
+"""
 
 import math
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from priorband.arguments import LONGEST_TEXT, given_cost, given_loss, plain_metrics
+from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_metrics
 from priorband.errors import LossError
 from priorband.failures import FailureKind
+from priorband.workers.attempt import Attempt, Diverged, Interrupted
+
+Objective = Callable[[Attempt], Any]
+"""What users write: a function that trains one trial and returns its loss."""
+
+AttemptResult = dict[str, Any]
 
 LONGEST_TRACEBACK = 20_000
 
 
-def returned(value: Any, maximize: bool) -> dict[str, Any]:
-    """A loss, a cost and metrics from what an objective returned."""
+def evaluate(objective: Objective, attempt: Attempt, maximize: bool) -> AttemptResult:
+    """Call the objective and return its result, whether it returns or raises.
+
+    Other exceptions that are no `Exception`, such as KeyboardInterrupt, propagate.
+    """
+    started = time.monotonic()
+    try:
+        result = result_from_value(objective(attempt), maximize)
+    except Interrupted as stop:
+        return {"interrupted": str(stop)}
+    except Diverged as error:
+        result = failure("diverged", str(error))
+    except Exception as error:
+        result = failure_from_exception(error)
+    except SystemExit as error:
+        result = failure("crashed", f"the objective called sys.exit({error.code!r})")
+    result["details"]["seconds"] = time.monotonic() - started
+    return result
+
+
+def result_from_value(value: Any, maximize: bool) -> AttemptResult:
+    """The loss, cost and metrics that an objective returned."""
     metrics: dict[str, Any] = {}
     if isinstance(value, Mapping):
         metrics = {str(name): value[name] for name in value}
-        named = [name for name in ("loss", "value") if name in metrics]
-        if len(named) != 1:
+        loss_keys = [name for name in ("loss", "value") if name in metrics]
+        if len(loss_keys) != 1:
             raise LossError(
                 f"An objective returns a number, or a dict with it as 'loss' (or 'value', when "
                 f"maximising), got one with {sorted(metrics) or 'nothing'}."
             )
-        value = metrics.pop(named[0])
-    number = given_loss(value)
+        value = metrics.pop(loss_keys[0])
+    number = checked_loss(value)
     details: dict[str, Any] = {}
     if metrics.get("cost") is not None:
-        details["cost"] = given_cost(metrics.pop("cost"))
+        details["cost"] = checked_cost(metrics.pop("cost"))
     if metrics:
-        details["metrics"] = plain_metrics(metrics)
+        details["metrics"] = json_metrics(metrics)
     if not math.isfinite(number):
-        return failed("diverged", f"the loss was {number}", details)
+        return failure("diverged", f"the loss was {number}", details)
     return {"loss": -number if maximize else number, "details": details}
 
 
-def failed(kind: FailureKind, reason: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A failure of some kind."""
+def failure(kind: FailureKind, reason: str, details: dict[str, Any] | None = None) -> AttemptResult:
+    """A failed attempt."""
     return {"kind": kind, "reason": reason[:LONGEST_TEXT], "details": details or {}}
 
 
-def raised(error: BaseException) -> dict[str, Any]:
-    """What an exception means: memory that ran out is told apart."""
-    text = f"{type(error).__name__}: {_said(error)}".strip()
+def failure_from_exception(error: BaseException) -> AttemptResult:
+    """The failure that an exception stands for; running out of memory has a kind of its own."""
+    text = f"{type(error).__name__}: {_message(error)}".strip()
     if isinstance(error, LossError):
-        return failed("invalid", str(error))
-    memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
-    trace = _trace(error)
+        return failure("invalid", str(error))
+    out_of_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
-    details = {"traceback": trace[-LONGEST_TRACEBACK:], "where": "".join(where)}
-    return failed("memory" if memory else "raised", text, details)
+    details = {"traceback": _traceback(error)[-LONGEST_TRACEBACK:], "where": "".join(where)}
+    return failure("memory" if out_of_memory else "raised", text, details)
 
 
-def _said(error: BaseException) -> str:
-    """An exception's message; those of other people's libraries can fail to say it."""
+def _message(error: BaseException) -> str:
+    """The message of an exception; `__str__` of a third-party exception may itself raise."""
     try:
         return str(error)
     except Exception as another:
         return f"its message could not be made ({type(another).__name__})"
 
 
-def _trace(error: BaseException) -> str:
+def _traceback(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
     except Exception:

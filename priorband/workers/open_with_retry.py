@@ -1,4 +1,4 @@
-"""Joining a study that may be busy, or whose database may be starting, for the moment."""
+"""Open a study, and retry while its storage is busy or still starting."""
 
 import errno
 import time
@@ -11,7 +11,7 @@ from priorband.errors import StorageError
 
 PATIENCE = 60.0
 PAUSE = 0.5
-HOPELESS = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
+PERMANENT = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
 
 
 def open_with_retry(
@@ -19,20 +19,20 @@ def open_with_retry(
     say: Callable[[str], None] = lambda text: None,
     patience: float = PATIENCE,
 ) -> DurableStudy:
-    """Open a study as `open_study` does, waiting a while for storage that does not answer."""
-    began, told = time.monotonic(), False
+    """Call `open_study(**opening)`, for up to `patience` seconds until storage responds."""
+    began, announced = time.monotonic(), False
     while True:
         try:
             return open_study(**opening)
         except StorageError as error:
-            if time.monotonic() - began > patience or _hopeless(error):
+            if time.monotonic() - began > patience or _permanent(error):
                 raise
-            if not told:
-                say(f"{error} Waiting for it, for up to {patience:g} s.")
-                told = True
+            if not announced:
+                say(f"{error} Waiting for it to respond, up to {patience:g} s.")
+                announced = True
         time.sleep(PAUSE)
 
 
-def _hopeless(error: StorageError) -> bool:
-    """Whether waiting will not help: a file where the folder should be, or no permission."""
-    return isinstance(error.__cause__, OSError) and error.__cause__.errno in HOPELESS
+def _permanent(error: StorageError) -> bool:
+    """Whether retrying cannot help: a file in place of the folder, or missing permissions."""
+    return isinstance(error.__cause__, OSError) and error.__cause__.errno in PERMANENT

@@ -1,4 +1,13 @@
-"""Several workers on this machine, each a process, watched by the one that started them."""
+"""Run several workers on this machine, each in a process, and watch over them.
+
+`tune` (tuning.py) calls `run_pool` with one `WorkerJob` per worker. `run_pool` starts a process for
+each, restarts those that die, forwards stop signals and returns how each worker ended. A process
+opens the study and runs a `Worker` (worker.py). In full, from the call to the user's code:
+
+    tune -> run_pool -> Worker.run -> TrialRunner -> TrialProcess -> evaluate -> objective
+
+A result goes the same way back, up to the `Worker`, which records it with `DurableStudy.turn`.
+"""
 
 import json
 import multiprocessing
@@ -13,50 +22,56 @@ from typing import Any, final
 from priorband.errors import PriorbandError
 from priorband.storage.identity import die_with_parent
 from priorband.values import frozen
-from priorband.workers.devices import apply
+from priorband.workers.devices import apply_mask
+from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import Objective, unpicklable
+from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 
-LOOK = 0.25  # seconds between looks
-RESTARTS = 5  # of one worker that dies, before it is given up
-ECHO = 5.0  # seconds: a batch system's SIGTERM reaches a worker directly and through the pool
-RISEN = 300.0  # seconds after which a worker's deaths are forgotten
+LOOK = 0.25  # seconds between checks of the workers
+MAX_RESTARTS = 5  # deaths of one worker, within `FORGET_DEATHS`, after which it is not restarted
+FORGET_DEATHS = 300.0  # seconds
+DUPLICATE_SECONDS = 5.0  # a batch system's SIGTERM reaches a worker directly and through the pool
+SHUTDOWN_SECONDS = 10.0  # that workers get to give their trials back
 
 
 @final
 @frozen
 class WorkerJob:
-    """What a worker process is told to do."""
+    """What a worker process is started with."""
 
     opening: Mapping[str, Any]
-    """What `open_study` is called with."""
+    """The arguments of `open_study`."""
     objective: Objective
     options: WorkerOptions
     mask: Mapping[str, str]
+    """Environment variables that say which devices the worker may use."""
 
 
 @final
 class WorkerProcess:
-    """A worker process, as the pool sees it."""
+    """A worker process, as seen from the pool."""
 
     def __init__(self, job: WorkerJob) -> None:
         self.job = job
         self.deaths: list[float] = []
-        self.ending: WorkerEnd | None = None
-        self.begun = False
-        self.asked = 0
+        """When it died, and was restarted."""
+        self.end: WorkerEnd | None = None
+        """How the worker ended; None while it runs."""
+        self.running = False
+        """Whether it has got as far as running our code."""
+        self.stop_requests = 0
         """How often it was asked to stop."""
         self.start()
 
     def start(self) -> None:
         """Start the process, for the first time or again."""
         context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe(duplex=False)
+        self.pipe, child_pipe = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=_main, args=(theirs, self.job, os.getpid()), name="worker"
+            target=_main, args=(child_pipe, self.job, os.getpid()), name="worker"
         )
         try:
             self.process.start()
@@ -64,141 +79,147 @@ class WorkerProcess:
             self.pipe.close()
             if isinstance(error, OSError):
                 raise
-            raise unpicklable(self.job.objective, error) from None
+            raise pickling_error(self.job.objective, error) from None
         finally:
-            theirs.close()
+            child_pipe.close()
 
-    def listen(self, say: Callable[[str], None]) -> None:
-        """Pass on what it says, and note how it ended."""
+    def read_messages(self, say: Callable[[str], None]) -> None:
+        """Pass on what the worker says, and note how it ended."""
         with suppress(EOFError, OSError):
             while self.pipe.poll():
                 message = json.loads(self.pipe.recv_bytes())
                 if "say" in message:
                     say(message["say"])
                 elif "hello" in message:
-                    self.begun = True
+                    self.running = True
                 else:
-                    self.ending = WorkerEnd(message["how"], message["reason"])
+                    self.end = WorkerEnd(message["status"], message["reason"])
 
     @property
-    def over(self) -> bool:
-        """Whether the process has ended."""
+    def exited(self) -> bool:
+        """Whether the process has exited."""
         return not self.process.is_alive()
 
     def close(self) -> None:
-        """Clean up after the process."""
+        """Release the resources of a process that has exited."""
         self.pipe.close()
         self.process.join()
 
-    def ask_to_stop(self, times: int) -> None:
-        """Ask it to let its step finish, or, the second time, to stop at once."""
-        self.asked = times
-        self.signal(signal.SIGTERM if times == 1 else signal.SIGINT)
+    def ask_to_stop(self, count: int) -> None:
+        """Ask the worker to finish its step and stop; from the second time on, to stop now."""
+        self.stop_requests = count
+        self.signal(signal.SIGTERM if count == 1 else signal.SIGINT)
 
     def signal(self, number: int) -> None:
-        """Pass a signal on."""
+        """Send the process a signal, unless it has exited."""
         with suppress(ProcessLookupError):
-            if self.process.pid is not None and not self.over:
+            if self.process.pid is not None and not self.exited:
                 os.kill(self.process.pid, number)
 
 
 def run_pool(
     jobs: list[WorkerJob], say: Callable[[str], None], tick: Callable[[], None]
 ) -> list[WorkerEnd]:
-    """Start workers, start those again that die, and wait until all have ended."""
-    members: list[WorkerProcess] = []
-    stopping = StopSignals(lambda why, times: _pass_on(members, why, times, say))
-    with stopping:
+    """Start workers, restart those that die, and wait until all have ended."""
+    workers: list[WorkerProcess] = []
+    stop_signals = StopSignals(lambda reason, count: _forward_stop(workers, reason, count, say))
+    with stop_signals:
         try:
-            for job in jobs:  # one by one: those that have started are ended if another fails to
-                members.append(WorkerProcess(job))
-            while any(not member.over or member.ending is None for member in members):
-                waited = [
-                    x for m in members if m.ending is None for x in (m.pipe, m.process.sentinel)
+            for job in jobs:  # one by one, so that those started are ended if another cannot start
+                workers.append(WorkerProcess(job))
+            while any(not worker.exited or worker.end is None for worker in workers):
+                waitables = [
+                    waitable
+                    for worker in workers
+                    if worker.end is None
+                    for waitable in (worker.pipe, worker.process.sentinel)
                 ]
-                wait(waited, LOOK)
-                for member in members:
-                    _attend(member, say, bool(stopping.why))
-                    if stopping.why and not member.asked:  # started while the signal came
-                        member.ask_to_stop(1)
+                wait(waitables, LOOK)
+                for worker in workers:
+                    _update(worker, say, bool(stop_signals.reason))
+                    if stop_signals.reason and not worker.stop_requests:
+                        worker.ask_to_stop(1)  # it was being started when the signal came
                 tick()
         except KeyboardInterrupt:
-            _end(members, asked=True)
+            _shut_down(workers, already_asked=True)
         except BaseException:
-            _end(members, asked=False)
+            _shut_down(workers, already_asked=False)
             raise
         finally:
-            for member in members:
-                member.listen(say)
-                member.close()
+            for worker in workers:
+                worker.read_messages(say)
+                worker.close()
     tick()
-    return [_ending(member, stopping.why) for member in members]
+    return [_final_end(worker, stop_signals.reason) for worker in workers]
 
 
-def _ending(member: WorkerProcess, why: str) -> WorkerEnd:
-    """How a worker ended; one that was asked to stop, by what we were asked."""
-    ending = member.ending or WorkerEnd("stopped", "it died")
-    return WorkerEnd("stopped", why) if why and ending.how == "stopped" else ending
+def _final_end(worker: WorkerProcess, stop_reason: str) -> WorkerEnd:
+    """How a worker ended; for one that was asked to stop, with the pool's own reason."""
+    end = worker.end or WorkerEnd("stopped", "it died")
+    return WorkerEnd("stopped", stop_reason) if stop_reason and end.status == "stopped" else end
 
 
-def _attend(member: WorkerProcess, say: Callable[[str], None], stopping: bool) -> None:
-    over = member.over  # before listening: its last word comes before its end
-    member.listen(say)
-    if not over or member.ending is not None:
+def _update(worker: WorkerProcess, say: Callable[[str], None], stopping: bool) -> None:
+    """Read the messages of a worker, and restart it if it has died."""
+    exited = worker.exited  # before reading: a process sends its last message before it exits
+    worker.read_messages(say)
+    if not exited or worker.end is not None:
         return
-    now, code = time.monotonic(), member.process.exitcode
-    member.deaths = [then for then in member.deaths if now - then < RISEN] + [now]
-    member.close()
-    if not member.begun and code is not None and code > 0:
-        member.ending = WorkerEnd("storage", "A worker could not start; what it said stands above.")
+    now, code = time.monotonic(), worker.process.exitcode
+    worker.deaths = [death for death in worker.deaths if now - death < FORGET_DEATHS] + [now]
+    worker.close()
+    if not worker.running and code is not None and code > 0:
+        worker.end = WorkerEnd(
+            "storage", "A worker could not start. Its error message is printed above."
+        )
         return
-    if stopping or len(member.deaths) > RESTARTS:
-        member.ending = WorkerEnd("stopped" if stopping else "storage", f"it died ({code})")
-        say(f"A worker died ({_cause(code)}).")
+    if stopping or len(worker.deaths) > MAX_RESTARTS:
+        worker.end = WorkerEnd("stopped" if stopping else "storage", f"it died ({code})")
+        say(f"A worker died ({_exit_cause(code)}).")
         return
-    say(f"A worker died ({_cause(code)}); starting another in its place.")
-    member.start()
+    say(f"A worker died ({_exit_cause(code)}). Starting another in its place.")
+    worker.start()
 
 
-def _cause(code: int | None) -> str:
+def _exit_cause(code: int | None) -> str:
     if code is not None and code < 0:
         with suppress(ValueError):
             return signal.Signals(-code).name
     return f"exit code {code}"
 
 
-def _pass_on(
-    members: list[WorkerProcess], why: str, times: int, say: Callable[[str], None]
+def _forward_stop(
+    workers: list[WorkerProcess], reason: str, count: int, say: Callable[[str], None]
 ) -> None:
-    if times == 1:
-        grace = max((member.job.options.grace for member in members), default=0.0)
+    if count == 1:
+        grace = max((worker.job.options.grace for worker in workers), default=0.0)
         say(
-            f"{why}: letting the running steps finish, for at most {grace:g} s. "
-            "Once more to stop at once."
+            f"{reason}: waiting up to {grace:g} s for the running steps to finish. "
+            "Repeat the signal to stop immediately."
         )
-    for member in members:
-        member.ask_to_stop(times)
+    for worker in workers:
+        worker.ask_to_stop(count)
 
 
-def _end(members: list[WorkerProcess], asked: bool) -> None:
-    """Give workers a moment to hand their trials back, then end them."""
-    deadline = time.monotonic() + 10.0
-    for member in () if asked else members:
-        member.signal(signal.SIGTERM)
-    for member in members:
-        member.process.join(max(deadline - time.monotonic(), 0.1))
-        member.signal(signal.SIGKILL)
+def _shut_down(workers: list[WorkerProcess], already_asked: bool) -> None:
+    """Give workers some seconds to give their trials back, then kill them."""
+    deadline = time.monotonic() + SHUTDOWN_SECONDS
+    for worker in () if already_asked else workers:
+        worker.signal(signal.SIGTERM)
+    for worker in workers:
+        worker.process.join(max(deadline - time.monotonic(), 0.1))
+        worker.signal(signal.SIGKILL)
 
 
 def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
-    """A worker process."""
+    """Run in the worker process: open the study, and work on it."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C is heard by the one that started us, which passes it on
+        os.setsid()  # the pool handles Ctrl-C, and forwards it
     die_with_parent(signal.SIGTERM, parent)
-    apply(job.mask)
+    apply_mask(job.mask)
 
     def send(message: dict[str, Any]) -> None:
-        with suppress(OSError):  # nobody listens any more
+        with suppress(OSError):  # the pool has ended
             pipe.send_bytes(json.dumps(message).encode())
 
     def say(text: str) -> None:
@@ -208,8 +229,8 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
     try:
         with open_with_retry(job.opening, say) as study:
             worker = Worker(study, job.objective, job.options, say, announce=False)
-            worker.stopping.echo = ECHO
-            ending = worker.run()
+            worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
+            end = worker.run()
     except PriorbandError as error:
-        ending = WorkerEnd("storage", str(error))
-    send({"how": ending.how, "reason": ending.reason})
+        end = WorkerEnd("storage", str(error))
+    send({"status": end.status, "reason": end.reason})

@@ -1,6 +1,6 @@
-"""Words between the ranks of a job: JSON in tensors, over a gloo group of their own.
+"""Messages between the ranks of a job: JSON in tensors, over a gloo group of their own.
 
-Nothing is pickled. The job's own group, which may be on accelerators, is left to the training.
+Nothing is pickled. The job's own process group, which may use GPUs, is left to the training.
 """
 
 import json
@@ -11,22 +11,24 @@ from typing import Any, final
 
 from priorband.errors import ExtraError
 
-NO_LIMIT = timedelta(days=365)  # a rank that dies is noticed at once; one that waits may wait long
-LOOK = 0.05  # seconds between looks for others
+NO_LIMIT = timedelta(
+    days=365
+)  # gloo notices at once when a rank dies; a slow one may be waited for
+LOOK = 0.05  # seconds between checks for other ranks
 
-Word = dict[str, Any]
-
-
-class Lost(BaseException):
-    """A rank has ended while others counted on it."""
+Message = dict[str, Any]
 
 
-class Absent(BaseException):
-    """Some ranks do not come to where one waits for them."""
+class RankLost(BaseException):
+    """A rank has exited while others were communicating with it."""
+
+
+class RankTimeout(BaseException):
+    """Some ranks have not arrived in time."""
 
 
 def distributed() -> Any:
-    """torch.distributed, or the word that it is missing."""
+    """The module torch.distributed; raise ExtraError if it is not installed."""
     try:
         import torch.distributed as dist
     except ImportError:
@@ -43,7 +45,7 @@ def distributed() -> Any:
 
 @final
 class RankChannel:
-    """The way from each rank of a group to the others. All of them make it at the same time."""
+    """The connection of one rank to the others. All ranks must create theirs at the same time."""
 
     def __init__(self, group: Any = None) -> None:
         self._dist = distributed()
@@ -53,108 +55,111 @@ class RankChannel:
             ranks, NO_LIMIT, backend="gloo", use_local_synchronization=group is not None
         )
         self._first = ranks[0]
-        self._meetings = 0
+        self._gathers = 0
         self.rank: int = self._dist.get_rank(self._group)
         self.size = len(ranks)
-        name = self.tell({"name": f"priorband-{os.urandom(8).hex()}"})["name"]
+        name = self.broadcast({"name": f"priorband-{os.urandom(8).hex()}"})["name"]
         self._store = self._dist.PrefixStore(name, _store(self._dist, self._group))
 
-    def tell(self, word: Word | None = None) -> Word:
-        """What rank 0 says, on every rank."""
+    def broadcast(self, message: Message | None = None) -> Message:
+        """Send a message from rank 0 to all; every rank calls this, and gets rank 0's message."""
         import torch
 
-        said = json.dumps(word).encode()
-        length = torch.tensor([len(said)])
+        data = json.dumps(message).encode()
+        length = torch.tensor([len(data)])
         try:
             self._dist.broadcast(length, self._first, group=self._group)
-            data = _tensor(said, int(length)) if self.rank == 0 else _tensor(b"", int(length))
-            self._dist.broadcast(data, self._first, group=self._group)
+            tensor = _tensor(data if self.rank == 0 else b"", int(length))
+            self._dist.broadcast(tensor, self._first, group=self._group)
         except RuntimeError as error:
-            raise Lost(str(error)) from error
-        return _word(data)
+            raise RankLost(str(error)) from error
+        return _message(tensor)
 
-    def gather(self, word: Word, patience: float | None = None) -> list[Word]:
-        """What every rank says, on every rank; with patience the others must come in time."""
+    def all_gather(self, message: Message, patience: float | None = None) -> list[Message]:
+        """Exchange a message with all ranks; return those of all, in the order of the ranks.
+
+        With `patience`, raise RankTimeout if others do not arrive within that many seconds.
+        """
         import torch
 
-        self._meetings += 1
-        said = json.dumps(word).encode()
+        self._gathers += 1
+        data = json.dumps(message).encode()
         lengths = [torch.tensor([0]) for _ in range(self.size)]
         try:
             self._store.add("arrived", 1)
             if patience is not None:
                 self._wait_for_all(patience)
-            self._dist.all_gather(lengths, torch.tensor([len(said)]), group=self._group)
+            self._dist.all_gather(lengths, torch.tensor([len(data)]), group=self._group)
             longest = max(map(int, lengths))
-            padded = [_tensor(b"", longest) for _ in range(self.size)]
-            self._dist.all_gather(padded, _tensor(said, longest), group=self._group)
+            tensors = [_tensor(b"", longest) for _ in range(self.size)]
+            self._dist.all_gather(tensors, _tensor(data, longest), group=self._group)
         except RuntimeError as error:
-            raise Lost(str(error)) from error
-        return [_word(data[: int(n)]) for data, n in zip(padded, lengths, strict=True)]
+            raise RankLost(str(error)) from error
+        return [_message(tensor[: int(n)]) for tensor, n in zip(tensors, lengths, strict=True)]
 
     def collectives(self) -> int | None:
-        """How many collectives this rank has begun in the training's group; None if unknown."""
+        """How many collectives this rank has started in the training's group; None if unknown."""
         try:
             return int(self._training._get_sequence_number_for_group())
         except (AttributeError, RuntimeError):  # another torch, or a backend that does not count
             return None
 
     def _wait_for_all(self, seconds: float) -> None:
-        """Wait outside of any collective: one that is left waiting cannot be ended any more."""
+        """Wait outside of any collective, since waiting in one cannot be cancelled."""
         deadline = time.monotonic() + seconds
-        while self._store.add("arrived", 0) < self._meetings * self.size:
+        while self._store.add("arrived", 0) < self._gathers * self.size:
             if time.monotonic() > deadline:
-                raise Absent(f"other ranks did not come within {seconds:g} s")
+                raise RankTimeout(f"other ranks did not come within {seconds:g} s")
             time.sleep(LOOK)
 
-    def alarm(self, key: str, word: Word) -> None:
-        """Leave word for those who wait for this rank in a collective; the first one stays."""
+    def post_failure(self, key: str, message: Message) -> None:
+        """Publish a failure to ranks that may be stuck in a collective; the first one is kept."""
         try:
             if not self._store.check([key]):
-                self._store.set(key, json.dumps(word))
+                self._store.set(key, json.dumps(message))
         except RuntimeError as error:
-            raise Lost(str(error)) from error
+            raise RankLost(str(error)) from error
 
-    def alarmed(self, key: str) -> Word | None:
-        """The word that was left, if any; also while another thread waits in a collective."""
+    def posted_failure(self, key: str) -> Message | None:
+        """The failure that was posted, if any. Works while another thread is in a collective."""
         try:
             if not self._store.check([key]):
                 return None
-            left: Word = json.loads(self._store.get(key))
-        except RuntimeError:  # whoever keeps these words has ended
+            message: Message = json.loads(self._store.get(key))
+        except RuntimeError:  # the rank that hosts the store has exited
             return None
-        return left
+        return message
 
-    def forget(self, key: str) -> None:
-        """Remove a word that was left."""
+    def delete_failure(self, key: str) -> None:
+        """Delete a failure that was posted."""
         try:
             self._store.delete_key(key)
         except RuntimeError as error:
-            raise Lost(str(error)) from error
+            raise RankLost(str(error)) from error
 
     def close(self) -> None:
-        """Let go of the connections, and wait for torch's threads that serve them.
+        """Close the connections, and wait for the threads of torch that serve them.
 
-        One that still holds a tensor when the interpreter ends would take the process with it.
+        A thread that still holds a tensor when the interpreter exits would crash the process.
         """
         self._dist.destroy_process_group(self._group)
         self._group = self._store = self._training = None
 
 
 def _store(dist: Any, group: Any) -> Any:
-    """The store through which a group's ranks have found one another."""
+    """The key-value store through which the ranks of a group have connected."""
     if hasattr(group, "get_group_store"):
         return group.get_group_store()
     return dist.distributed_c10d._get_default_store()
 
 
 def _tensor(data: bytes, length: int) -> Any:
-    """Bytes as a tensor, filled up to a length."""
+    """Bytes as a tensor, padded to a length."""
     import torch
 
     return torch.frombuffer(bytearray(data.ljust(length, b"\0")), dtype=torch.uint8)
 
 
-def _word(data: Any) -> Word:
-    word: Word = json.loads(bytes(data.tolist()))
-    return word
+def _message(tensor: Any) -> Message:
+    message: Message = json.loads(bytes(tensor.tolist()))
+    return message

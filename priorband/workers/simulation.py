@@ -1,4 +1,7 @@
-"""Any number of workers in simulated time: what a parallel run would have done, exactly."""
+"""Run a study on a benchmark in simulated time, with any number of workers.
+
+The decisions are exactly those that a real parallel run with these durations would have made.
+"""
 
 from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
@@ -11,11 +14,14 @@ from priorband.trial import Observation, Trial
 from priorband.values import frozen
 
 
-class Objective(Protocol):
-    """Something that can be evaluated, such as a benchmark."""
+class Evaluable(Protocol):
+    """Something with an `evaluate` method, such as a benchmark."""
 
     def evaluate(self, config: Mapping[str, Any], fidelity: float) -> float:
-        """The loss of a configuration at a fidelity."""
+        """Return the loss of a configuration at a fidelity."""
+
+
+LossFunction = Callable[[Mapping[str, Any], float], float]
 
 
 @final
@@ -33,14 +39,15 @@ class Run:
 @final
 @frozen
 class Plan:
-    """Who works in simulated time, and until when."""
+    """The workers and the budget of a simulation."""
 
     workers: int = 1
     budget: float = 12.0
-    """Full trainings: over all workers, or `each`."""
+    """How many full trainings: of all workers together, or with `each` of every worker."""
     each: bool = False
-    """Whether trials are started until every worker has paid the budget."""
+    """Whether to start trials until every worker has used the budget by itself."""
     continued: bool = True
+    """Whether a promotion costs only the difference to the fidelity already trained."""
     pause: float = 0.0
     """How much longer a trial takes than it costs, in units of fidelity."""
 
@@ -51,7 +58,7 @@ class Plan:
             )
         if (real(self.budget) or 0) <= 0:
             raise ArgumentError(
-                f"`budget` must be a positive number of trainings, got {self.budget!r}."
+                f"`budget` must be a positive number of full trainings, got {self.budget!r}."
             )
         if real(self.pause) is None or self.pause < 0:
             raise ArgumentError(f"`pause` must be a number of at least 0, got {self.pause!r}.")
@@ -59,18 +66,18 @@ class Plan:
 
 def simulate(
     study: BaseStudy,
-    benchmark: Objective | Callable[[Mapping[str, Any], float], float],
+    benchmark: Evaluable | LossFunction,
     workers: int = 1,
     budget: float = 12.0,
     continued: bool = True,
 ) -> list[Run]:
-    """Run a study on a benchmark until its budget is handed out; the runs in the order they ended.
+    """Run a study on a benchmark in simulated time; return the runs in the order they ended.
 
-    `budget` counts full trainings over all workers. A trial takes as long as it costs: a promotion
-    the difference between the fidelities when training is `continued`, else the whole. Trials are
-    started while the budget is not used up, so the last may reach beyond it; a method that has
-    nothing left to try ends the run early. Trials that end together are told in the order they
-    were started.
+    `budget` counts full trainings of all workers together. A trial takes as long as it costs. If
+    training is `continued`, a promotion costs only the difference between the two fidelities,
+    otherwise all of the higher one. Trials are started until the budget is used up, so the last
+    ones may exceed it. A method that has nothing left to try ends the simulation early. Results
+    that arrive at the same time are told in the order in which their trials were started.
 
     >>> from priorband import Hartmann, Study, simulate
     >>> bench = Hartmann(3)
@@ -82,16 +89,14 @@ def simulate(
     return carried_out(study, benchmark, Plan(workers, budget, continued=continued))
 
 
-def carried_out(
-    study: BaseStudy, benchmark: Objective | Callable[[Mapping[str, Any], float], float], plan: Plan
-) -> list[Run]:
-    """Run a study on a benchmark as planned; the runs in the order they ended."""
+def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Plan) -> list[Run]:
+    """Run a study on a benchmark as planned; return the runs in the order they ended."""
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
         raise ArgumentError(
-            f"`benchmark` must be a function or have `evaluate`, got {benchmark!r}."
+            f"`benchmark` must be a function or have an `evaluate` method, got {benchmark!r}."
         )
-    instant = 1e-9 * study.fidelity.high  # what ends within it ends together
+    instant = 1e-9 * study.fidelity.high  # trials that end within it end at the same time
     limit = plan.budget * study.fidelity.high
     busy: list[tuple[int, int, _Job]] = []
     idle, now, paid = list(range(plan.workers)), 0.0, [0.0] * plan.workers
@@ -111,7 +116,7 @@ def carried_out(
             return runs
         _, _, job = heappop(busy)
         now = job.start + job.cost + plan.pause
-        outcome = _evaluated(study, evaluate, job.trial)
+        outcome = _evaluate(study, evaluate, job.trial)
         runs.append(Run(outcome, job.worker, job.start, now, job.cost))
         idle.append(job.worker)
 
@@ -119,7 +124,7 @@ def carried_out(
 @final
 @frozen
 class _Job:
-    """A trial under way."""
+    """A trial that is running."""
 
     trial: Trial
     worker: int
@@ -127,7 +132,7 @@ class _Job:
     cost: float
 
 
-def _evaluated(study: BaseStudy, evaluate: Callable[..., float], trial: Trial) -> Observation:
+def _evaluate(study: BaseStudy, evaluate: Callable[..., float], trial: Trial) -> Observation:
     try:
         loss = evaluate(trial.config, trial.fidelity)
     except Exception as error:

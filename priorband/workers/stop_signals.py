@@ -1,4 +1,4 @@
-"""Being asked to stop: the first signal lets the running step finish, the second does not."""
+"""Requests to stop: the first lets the running step finish, the second interrupts it."""
 
 import math
 import signal
@@ -15,39 +15,45 @@ SIGNALS = tuple(
 
 @final
 class StopSignals:
-    """Whether this process was asked to stop, and by what."""
+    """Whether this process was asked to stop, and why.
 
-    def __init__(self, heard: Callable[[str, int], None] = lambda why, times: None) -> None:
-        self.why = ""
-        self.times = 0
-        self.echo = 0.0
-        """Seconds in which the same signal again is an echo, not a second word."""
+    Used as a context manager, it handles `SIGNALS` and restores the previous handlers at the end.
+    Handlers can only be installed in the main thread; in others it waits for `request_stop`.
+    """
+
+    def __init__(self, on_request: Callable[[str, int], None] = lambda reason, count: None) -> None:
+        self.reason = ""
+        """Why to stop, such as the name of a signal; empty until a stop is requested."""
+        self.count = 0
+        """How many times a stop was requested."""
+        self.duplicate_seconds = 0.0
+        """Within this time the same signal again is a duplicate, not a second request."""
         self._last = -math.inf
-        self._heard = heard
-        self._before: dict[int, Any] = {}
+        self._on_request = on_request
+        self._previous: dict[int, Any] = {}
 
     def __enter__(self) -> "StopSignals":
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
-                self._before[number] = signal.signal(number, self._hear)
+                self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous.items():
             signal.signal(number, handler)
-        self._before.clear()
+        self._previous.clear()
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         del frame
         name, now = signal.Signals(number).name, time.monotonic()
-        if name == self.why and now - self._last < self.echo:
+        if name == self.reason and now - self._last < self.duplicate_seconds:
             return
         self._last = now
-        self.ask(name)
+        self.request_stop(name)
 
-    def ask(self, why: str) -> None:
-        """Ask to stop, as a signal would."""
-        self.why, self.times = why, self.times + 1
-        self._heard(why, self.times)
-        if self.times > 1:
-            raise KeyboardInterrupt(why)
+    def request_stop(self, reason: str) -> None:
+        """Ask to stop, as a signal would; the second request raises KeyboardInterrupt."""
+        self.reason, self.count = reason, self.count + 1
+        self._on_request(reason, self.count)
+        if self.count > 1:
+            raise KeyboardInterrupt(reason)

@@ -1,4 +1,9 @@
-"""A trial in a process of its own: nothing that it leaks, hogs or breaks outlives it."""
+"""A child process that evaluates one trial, so that leaks and crashes end with it.
+
+`TrialRunner` (trial_runner.py) creates a `TrialProcess`, which starts the child. In the child,
+`_main` builds an `Attempt` from the task and passes it to `evaluate` (objective_results.py), which
+calls the user's objective. Progress and the result come back through a pipe, as JSON.
+"""
 
 import faulthandler
 import json
@@ -7,32 +12,29 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
 from priorband.errors import MethodError
 from priorband.storage.identity import die_with_parent
-from priorband.workers.attempt import Attempt, Diverged, Interrupted, TrialTask
-from priorband.workers.objective_results import failed, raised, returned
+from priorband.workers.attempt import Attempt, TrialTask
+from priorband.workers.objective_results import Objective, evaluate
 from priorband.workers.stop_signals import SIGNALS
 
-Objective = Callable[[Attempt], Any]
 _NAME = "a trial of priorband"
-AFTER_TERM = 5.0  # seconds between asking a process to end and ending it
+AFTER_TERM = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 @final
 class TrialProcess:
-    """A process that evaluates one trial, as its worker sees it."""
+    """The process of one trial, as seen from its worker."""
 
-    def __init__(self, objective: Objective, task: TrialTask, shown: bool) -> None:
+    def __init__(self, objective: Objective, task: TrialTask, show_output: bool) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
+        self._pipe, child_pipe = context.Pipe()
         self.process = context.Process(
-            target=_main, args=(theirs, objective, task, os.getpid(), shown), name=_NAME
+            target=_main, args=(child_pipe, objective, task, os.getpid(), show_output), name=_NAME
         )
         try:
             self.process.start()
@@ -40,43 +42,43 @@ class TrialProcess:
             if isinstance(error, OSError):
                 raise
             self._pipe.close()
-            theirs.close()
-            raise unpicklable(objective, error) from None
-        theirs.close()
+            child_pipe.close()
+            raise pickling_error(objective, error) from None
+        child_pipe.close()
         self._asked_to_stop = False
 
-    def messages(self, seconds: float) -> list[dict[str, Any]]:
-        """What it says within some seconds; its end comes as {"end": exit code}."""
+    def receive(self, seconds: float) -> list[dict[str, Any]]:
+        """Wait up to `seconds` for messages; the exit of the process is {"end": exit code}."""
         wait([self._pipe, self.process.sentinel], seconds)
-        heard: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
         try:
             while self._pipe.poll():
-                heard.append(json.loads(self._pipe.recv_bytes()))
+                messages.append(json.loads(self._pipe.recv_bytes()))
         except (EOFError, OSError):
             self.process.join(AFTER_TERM)
-        except ValueError:  # two processes of the objective have reported at once
+        except ValueError:  # two processes of the objective wrote to the pipe at the same time
             self.kill()
-            heard.append({"end": None})
-        if not heard and not self.process.is_alive():
-            heard.append({"end": self.process.exitcode})
-        return heard
+            messages.append({"end": None})
+        if not messages and not self.process.is_alive():
+            messages.append({"end": self.process.exitcode})
+        return messages
 
-    def ask_to_stop(self, why: str) -> None:
-        """Let it end at its next step."""
+    def ask_to_stop(self, reason: str) -> None:
+        """Ask the objective to stop after its current step."""
         if not self._asked_to_stop:
             self._asked_to_stop = True
-            with suppress(OSError):  # it has ended
-                self._pipe.send_bytes(why.encode())
+            with suppress(OSError):  # the process has exited
+                self._pipe.send_bytes(reason.encode())
 
     def kill(self, patience: float = AFTER_TERM) -> None:
-        """End it and all processes that it has started."""
+        """End the process and everything it has started."""
         self._signal(signal.SIGTERM)
         self.process.join(patience)
         self._signal(signal.SIGKILL)
         self.process.join()
 
     def close(self) -> None:
-        """Clean up after its end: processes that it left behind are ended, too."""
+        """Release resources after the process has exited, and kill any processes it left behind."""
         self._signal(signal.SIGKILL)
         self.process.join()
         self._pipe.close()
@@ -88,12 +90,12 @@ class TrialProcess:
         try:
             os.killpg(pid, number)
         except (ProcessLookupError, PermissionError):
-            if self.process.is_alive():  # it has not made its own group yet
+            if self.process.is_alive():  # it has not created its process group yet
                 os.kill(pid, number)
 
 
-def end_strays() -> None:
-    """End trials' processes that nobody attends: a signal came while one was being started."""
+def kill_stray_processes() -> None:
+    """Kill trial processes that a signal left without an owner, by interrupting their start."""
     for process in multiprocessing.active_children():
         if process.name == _NAME and process.pid is not None:
             with suppress(ProcessLookupError, PermissionError):
@@ -101,76 +103,59 @@ def end_strays() -> None:
             process.join(AFTER_TERM)
 
 
-def unpicklable(objective: Objective, error: Exception) -> MethodError:
-    """Why an objective cannot be handed to another process, and what to do."""
+def pickling_error(objective: Objective, error: Exception) -> MethodError:
+    """The error for an objective that cannot be sent to another process."""
     return MethodError(
-        f"{objective!r} cannot be handed to another process ({type(error).__name__}: {error}). "
-        "Define it at the top level of a module, or run it in this very process: workers=1, "
-        "fresh_process=False."
+        f"`objective` {objective!r} cannot be sent to another process ({type(error).__name__}: "
+        f"{error}). Define it at the top level of a module, or run it in this process with "
+        "workers=1, fresh_process=False."
     )
 
 
 def _main(
-    pipe: Connection, objective: Objective, task: TrialTask, parent: int, shown: bool
+    pipe: Connection, objective: Objective, task: TrialTask, parent: int, show_output: bool
 ) -> None:
-    """The child's side."""
+    """Run in the child: evaluate the task and send the result to the worker."""
     if hasattr(os, "setsid"):
-        os.setsid()  # Ctrl-C is the worker's to hear, and all that we start can be ended at once
+        os.setsid()  # the worker handles Ctrl-C, and can kill the whole process group at once
     die_with_parent(signal.SIGKILL, parent)
-    _keep_log(task, shown)
-    word: list[str] = []
+    _open_log(task, show_output)
+    stop_reasons: list[str] = []
 
-    def heard(number: int, frame: object) -> None:
+    def handle(number: int, frame: object) -> None:
         del frame
-        word.append(signal.Signals(number).name)
+        stop_reasons.append(signal.Signals(number).name)
 
-    for number in SIGNALS:  # a batch system sends them to all processes of a job
-        signal.signal(number, heard)
+    for number in SIGNALS:  # batch systems send them to every process of a job
+        signal.signal(number, handle)
 
-    one_at_a_time = threading.Lock()  # an objective may report from several threads
+    pipe_lock = threading.Lock()  # an objective may report from several threads
 
-    def stopping() -> str:
-        with one_at_a_time:
+    def stop_reason() -> str:
+        with pipe_lock:
             while pipe.poll():
-                word.append(pipe.recv_bytes().decode())
-        return word[-1] if word else ""
+                stop_reasons.append(pipe.recv_bytes().decode())
+        return stop_reasons[-1] if stop_reasons else ""
 
     def send(message: dict[str, Any]) -> None:
-        with one_at_a_time:
+        with pipe_lock:
             pipe.send_bytes(json.dumps(message).encode())
 
     send({"hello": os.getpid()})
-    send({"done": evaluated(objective, Attempt(task, send, stopping), task.maximize)})
+    send({"done": evaluate(objective, Attempt(task, send, stop_reason), task.maximize)})
     sys.stdout.flush()
     sys.stderr.flush()
 
 
-def evaluated(objective: Objective, attempt: Attempt, maximize: bool) -> dict[str, Any]:
-    """What comes of an attempt."""
-    began = time.monotonic()
-    try:
-        result = returned(objective(attempt), maximize)
-    except Interrupted as why:
-        return {"interrupted": str(why)}
-    except Diverged as why:
-        result = failed("diverged", str(why))
-    except Exception as error:
-        result = raised(error)
-    except SystemExit as error:
-        result = failed("crashed", f"the objective called sys.exit({error.code!r})")
-    result["details"]["seconds"] = time.monotonic() - began
-    return result
-
-
-def _keep_log(task: TrialTask, shown: bool) -> None:
-    """Send what the objective prints to a file beside its checkpoints."""
+def _open_log(task: TrialTask, show_output: bool) -> None:
+    """Send what the objective prints, and tracebacks of crashes, to a file of the trial."""
     path = task.root / "trials" / str(task.trial) / f"log-{task.attempt}.txt"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     try:
         log = os.open(path, flags, 0o666)
     except OSError:
         return
-    if not shown:
+    if not show_output:
         sys.stdout.flush()
         sys.stderr.flush()
         os.dup2(log, 1)

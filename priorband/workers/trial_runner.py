@@ -1,4 +1,10 @@
-"""Evaluating a claimed trial, in a process of its own or in this one, under time limits."""
+"""Evaluate one assigned trial, in a child process or in the worker's own, with time limits.
+
+`Worker` (worker.py) calls `TrialRunner.start` and then `TrialRunner.finish`. `start` turns the
+`Assignment` into a `TrialTask`, which says where to resume from and with which seed, and starts a
+`TrialProcess` (trial_process.py). `finish` waits for the result, forwards progress to the study,
+enforces the time limits, and returns the `Report` that the worker submits.
+"""
 
 import signal
 import time
@@ -15,11 +21,17 @@ from priorband.storage.checkpoints import Checkpoints, sync_tree
 from priorband.streams import Dice
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
-from priorband.workers.objective_results import failed, raised
+from priorband.workers.objective_results import (
+    AttemptResult,
+    Objective,
+    evaluate,
+    failure,
+    failure_from_exception,
+)
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import Objective, TrialProcess, evaluated
+from priorband.workers.trial_process import TrialProcess
 
-LOOK = 0.25  # seconds between looks at signals and clocks
+LOOK = 0.25  # seconds between checks of signals and time limits
 GRACE = 20.0
 PATIENCE = 600.0
 
@@ -27,114 +39,121 @@ Keep = Literal["promotable", "all"]
 """Which checkpoints stay: those that a trial may still continue from, or all."""
 
 Send = Callable[[dict[str, Any]], None]
-Here = Callable[[Objective, TrialTask, Send, Callable[[], str]], dict[str, Any]]
-"""A way to make an attempt in this process, told what to report to and whom to ask when to stop."""
+InProcessEvaluator = Callable[[Objective, TrialTask, Send, Callable[[], str]], AttemptResult]
+"""Evaluates a task in this process: called with where to send progress, and why to stop."""
 
 
 @final
 @frozen
 class WorkerOptions:
-    """How a worker works."""
+    """How a worker runs trials."""
 
     fresh_process: bool = True
-    """Each trial in a new process: nothing leaks, and time limits hold."""
+    """Run each trial in a new process: nothing leaks, and time limits can be enforced."""
     trial_seconds: float | None = None
+    """The longest time that a trial may take."""
     step_seconds: float | None = None
-    """The longest time until the next step is reported."""
+    """The longest time between two reported steps."""
     grace: float = GRACE
-    """Seconds that a running step is given to finish when the worker is asked to stop."""
+    """Seconds that a running step gets to finish when the worker is asked to stop."""
     patience: float = PATIENCE
-    """Seconds to wait for storage that is busy, full or out of reach."""
+    """Seconds to wait for storage that is busy, full or unreachable."""
     wait: bool = True
-    """Stay while others are at work on the last trials: one may yet be given back."""
+    """Stay while other workers run the last trials, since one of them may be given back."""
     keep: Keep = "promotable"
-    """Which checkpoints stay."""
+    """Which checkpoints to keep."""
     show_output: bool = False
-    """What trials print goes to the terminal instead of a file."""
+    """Show what trials print in the terminal instead of writing it to a file."""
 
     def __post_init__(self) -> None:
         for name in ("trial_seconds", "step_seconds", "grace", "patience"):
             seconds = getattr(self, name)
             if seconds is not None and (real(seconds) is None or seconds < 0):
-                raise ArgumentError(f"`{name}` must be a number of seconds, got {seconds!r}.")
+                raise ArgumentError(
+                    f"`{name}` must be a number of seconds of at least 0, got {seconds!r}."
+                )
         if self.keep not in ("promotable", "all"):
             raise ArgumentError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
         if not self.fresh_process and (self.trial_seconds or self.step_seconds):
             raise ArgumentError(
-                "Time limits need fresh_process=True: a trial in the worker's own process cannot "
-                "be ended from outside."
+                "Time limits need fresh_process=True: a trial that runs in the worker's own "
+                "process cannot be stopped from outside. Remove `trial_seconds` and "
+                "`step_seconds`, or use fresh_process=True."
             )
 
 
 @final
 class TrialRunner:
-    """Runs the trials that a worker has claimed."""
+    """Runs the trials that are assigned to a worker."""
 
     def __init__(
         self,
         study: DurableStudy,
         objective: Objective,
         options: WorkerOptions,
-        stopping: StopSignals,
+        stop_signals: StopSignals,
         tick: Callable[[], None],
     ) -> None:
         assert study.checkpoints is not None
         self.study = study
         self.objective = objective
         self.options = options
-        self.stopping = stopping
+        self.stop_signals = stop_signals
         self.tick = tick
         self.checkpoints: Checkpoints = study.checkpoints
-        self.here: Here = alone
+        self.evaluate_in_process: InProcessEvaluator = evaluate_alone
+        """How to evaluate without a child process; replaced where several ranks train together."""
 
-    def begin(self, claim: Assignment) -> tuple[TrialTask, TrialProcess | None]:
-        """Make ready what a claimed trial needs, and start its process."""
-        task = self._task(claim)
+    def start(self, assignment: Assignment) -> tuple[TrialTask, TrialProcess | None]:
+        """Prepare the task of an assigned trial, and start its process if it gets one."""
+        task = self._task(assignment)
         if not self.options.fresh_process:
             return task, None
         self.checkpoints.folder(task.trial)
         return task, TrialProcess(self.objective, task, self.options.show_output)
 
-    def finish(self, claim: Assignment, begun: tuple[TrialTask, TrialProcess | None]) -> Report:
-        """What comes of a claimed trial."""
-        task, child = begun
-        result = self._here(task) if child is None else self._in_child(task, child)
-        number, attempt = claim.trial.id, claim.attempt
-        if self.stopping.times and result.get("kind") in ("raised", "crashed"):
-            # A batch system signals all processes of a job: of those that an objective has started,
-            # such as loaders of data or ranks, some have died, and it could not go on.
-            result = {"interrupted": f"{self.stopping.why}; {result['reason']}"}
+    def finish(
+        self, assignment: Assignment, started: tuple[TrialTask, TrialProcess | None]
+    ) -> Report:
+        """Evaluate a trial that was started, and return the report to submit."""
+        task, child = started
+        result = self._run_in_process(task) if child is None else self._run_in_child(task, child)
+        number, attempt = assignment.trial.id, assignment.attempt
+        if self.stop_signals.count and result.get("kind") in ("raised", "crashed"):
+            # Batch systems signal every process of a job. The objective may have failed only
+            # because a process that it had started, such as a data loader or a rank, was ended.
+            result = {"interrupted": f"{self.stop_signals.reason}; {result['reason']}"}
         if "interrupted" in result:
             return Report(number, attempt, None, "preempted", result["interrupted"])
         details = result["details"]
         if "loss" not in result:
             return Report(number, attempt, None, result["kind"], result["reason"], details)
-        self._sync(number, attempt)
+        self._sync_checkpoint(number, attempt)
         return Report(number, attempt, result["loss"], details=details)
 
-    def _sync(self, number: int, attempt: int) -> None:
-        """Make a checkpoint durable before its trial's result is."""
+    def _sync_checkpoint(self, number: int, attempt: int) -> None:
+        """Write the checkpoint to disk before the result of its trial is recorded."""
         try:
-            left = self.checkpoints.left_by(number, attempt)
-            if left is not None:
-                sync_tree(left)
-        except OSError as error:  # the result counts all the same
-            self.checkpoints.remove(number)  # nobody may go on from what may not last
+            folder = self.checkpoints.left_by(number, attempt)
+            if folder is not None:
+                sync_tree(folder)
+        except OSError as error:  # the result is still valid
+            self.checkpoints.remove(number)  # it may be incomplete: do not resume from it
             warnings.warn(f"The checkpoint of trial {number} is lost: {error}", stacklevel=2)
 
-    def _task(self, claim: Assignment) -> TrialTask:
-        trial, problem = claim.trial, self.study.problem
-        taken = None
-        if claim.attempt > 1:
-            taken = self.checkpoints.take_over(trial.id, claim.attempt, trial.fidelity)
-        if taken is None and trial.parent is not None:
-            left = self.checkpoints.left_by(trial.parent, claim.parent_attempt or 1)
+    def _task(self, assignment: Assignment) -> TrialTask:
+        trial, problem = assignment.trial, self.study.problem
+        checkpoint = None
+        if assignment.attempt > 1:
+            checkpoint = self.checkpoints.take_over(trial.id, assignment.attempt, trial.fidelity)
+        if checkpoint is None and trial.parent is not None:
+            folder = self.checkpoints.left_by(trial.parent, assignment.parent_attempt or 1)
             reached = self.study.state.history.trial(trial.parent).fidelity
-            taken = (left, reached) if left is not None else None
-        resume_from, start = taken or (None, 0)
+            checkpoint = (folder, reached) if folder is not None else None
+        resume_from, start = checkpoint or (None, 0)
         return TrialTask(
             trial.id,
-            claim.attempt,
+            assignment.attempt,
             trial.config,
             trial.fidelity,
             problem.fidelity.integer,
@@ -145,93 +164,101 @@ class TrialRunner:
             self.study.maximize,
         )
 
-    def _here(self, task: TrialTask) -> dict[str, Any]:
+    def _run_in_process(self, task: TrialTask) -> AttemptResult:
         def send(message: dict[str, Any]) -> None:
-            self._hear(task, message)
+            self._record_progress(task, message)
             self.tick()
 
-        return self.here(self.objective, task, send, lambda: self.stopping.why or self._gone(task))
+        return self.evaluate_in_process(self.objective, task, send, lambda: self._stop_reason(task))
 
-    def _in_child(self, task: TrialTask, child: TrialProcess) -> dict[str, Any]:
+    def _run_in_child(self, task: TrialTask, child: TrialProcess) -> AttemptResult:
         try:
-            return self._attended(child, task)
-        except BaseException:  # such as a second Ctrl-C: it means now
+            return self._wait_for_result(child, task)
+        except BaseException:  # such as a second Ctrl-C, which means stop immediately
             child.kill(patience=LOOK)
             raise
         finally:
             child.close()
 
-    def _attended(self, child: TrialProcess, task: TrialTask) -> dict[str, Any]:
-        began = stepped = time.monotonic()
-        asked: float | None = None
-        begun = False
+    def _wait_for_result(self, child: TrialProcess, task: TrialTask) -> AttemptResult:
+        started_at = last_step_at = time.monotonic()
+        asked_at: float | None = None
+        running = False
         while True:
-            for message in child.messages(LOOK):
-                begun = begun or "hello" in message
+            for message in child.receive(LOOK):
+                running = running or "hello" in message
                 if "done" in message:
-                    done: dict[str, Any] = message["done"]
-                    return done
+                    result: AttemptResult = message["done"]
+                    return result
                 if "end" in message:
-                    return self._ended(message["end"], task, begun)
-                stepped = time.monotonic()
-                self._hear(task, message)
+                    return self._failure_from_exit(message["end"], task, running)
+                last_step_at = time.monotonic()
+                self._record_progress(task, message)
             self.tick()
             now = time.monotonic()
-            late = self._late(now - began, now - stepped)
-            if late:
+            timeout = self._timeout(now - started_at, now - last_step_at)
+            if timeout:
                 child.kill()
-                return failed("timeout", late, {"seconds": now - began})
-            why = self.stopping.why or self._gone(task)
-            if why:
-                asked = asked or now
-                child.ask_to_stop(why)
-                if now - asked > self.options.grace:
+                return failure("timeout", timeout, {"seconds": now - started_at})
+            stop_reason = self._stop_reason(task)
+            if stop_reason:
+                asked_at = asked_at or now
+                child.ask_to_stop(stop_reason)
+                if now - asked_at > self.options.grace:
                     child.kill()
-                    return {"interrupted": f"{why}; no step ended in {self.options.grace:g} s"}
+                    grace = f"no step ended in {self.options.grace:g} s"
+                    return {"interrupted": f"{stop_reason}; {grace}"}
 
-    def _late(self, running: float, stepping: float) -> str:
-        trial, step = self.options.trial_seconds, self.options.step_seconds
-        if trial is not None and running > trial:
-            return f"the trial took longer than {trial:g} s"
-        if step is not None and stepping > step:
-            return f"no step was reported for {step:g} s"
+    def _timeout(self, trial_seconds: float, step_seconds: float) -> str:
+        """Which time limit is exceeded; empty if none."""
+        trial_limit, step_limit = self.options.trial_seconds, self.options.step_seconds
+        if trial_limit is not None and trial_seconds > trial_limit:
+            return f"the trial took longer than {trial_limit:g} s"
+        if step_limit is not None and step_seconds > step_limit:
+            return f"no step was reported for {step_limit:g} s"
         return ""
 
-    def _ended(self, code: int | None, task: TrialTask, begun: bool) -> dict[str, Any]:
-        """What the end of a process without a word means."""
-        if not begun and code is not None and code > 0:
-            raise MethodError("A trial's process could not start; what it said stands above.")
+    def _failure_from_exit(self, code: int | None, task: TrialTask, running: bool) -> AttemptResult:
+        """The failure of a process that exited without sending a result."""
+        if not running and code is not None and code > 0:
+            raise MethodError(
+                "The process of a trial could not start. Its error message is printed above."
+            )
         log = f"trials/{task.trial}/log-{task.attempt}.txt"
         kind: FailureKind = "crashed"
         if code == -signal.SIGKILL:
-            return failed("memory", "the process was killed, probably because memory ran out")
-        how = f"died of {_name(-code)}" if code is not None and code < 0 else f"ended with {code}"
-        how = how if code is not None else "sent what is no message"
-        return failed(kind, f"the process {how} before it returned; see {log}")
+            return failure("memory", "the process was killed, probably because memory ran out")
+        if code is None:
+            cause = "sent what is no message"
+        else:
+            cause = f"died of {_signal_name(-code)}" if code < 0 else f"ended with {code}"
+        return failure(kind, f"the process {cause} before it returned; see {log}")
 
-    def _gone(self, task: TrialTask) -> str:
-        return "another worker has the trial" if self.study.pulse.gone(task.trial) else ""
+    def _stop_reason(self, task: TrialTask) -> str:
+        """Why the trial should stop early; empty if it should not."""
+        if self.stop_signals.reason:
+            return self.stop_signals.reason
+        return "another worker has the trial" if self.study.heartbeat.lost(task.trial) else ""
 
-    def _hear(self, task: TrialTask, message: dict[str, Any]) -> None:
-        step, loss = message.get("step"), message.get("loss")
-        known = real(loss)
-        shown = -known if known is not None and self.study.maximize else known
-        self.study.pulse.progress(task.trial, real(step), shown)
+    def _record_progress(self, task: TrialTask, message: dict[str, Any]) -> None:
+        value = real(message.get("loss"))
+        loss = -value if value is not None and self.study.maximize else value
+        self.study.heartbeat.progress(task.trial, real(message.get("step")), loss)
 
 
-def alone(
-    objective: Objective, task: TrialTask, send: Send, stopping: Callable[[], str]
-) -> dict[str, Any]:
-    """What comes of an attempt that this process makes by itself."""
+def evaluate_alone(
+    objective: Objective, task: TrialTask, send: Send, stop_reason: Callable[[], str]
+) -> AttemptResult:
+    """Evaluate a task in this process, without other ranks."""
     try:
-        return evaluated(objective, Attempt(task, send, stopping), task.maximize)
+        return evaluate(objective, Attempt(task, send, stop_reason), task.maximize)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # such as a cancelled coroutine: it is the trial's end, not ours
-        return raised(error)
+    except BaseException as error:  # such as CancelledError: the trial failed, the worker goes on
+        return failure_from_exception(error)
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

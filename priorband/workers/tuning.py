@@ -1,4 +1,8 @@
-"""Tuning in one call: a durable study, workers on this machine, and one budget for all."""
+"""Tune in one call: open a durable study, run workers on this machine, return the best result.
+
+`tune` checks its arguments and calls `run_study`, which opens the study and its display and runs
+one `Worker` (worker.py) in this process, or several with `run_pool` (pool.py).
+"""
 
 import multiprocessing
 import os
@@ -10,7 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any, final
 
-from priorband.display.displays import Display, Show, display, given_show
+from priorband.display.displays import Display, Show, checked_show, display
 from priorband.durable.budget import BudgetLike, Spending, as_budget
 from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
@@ -23,10 +27,11 @@ from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.trial import Observation
 from priorband.values import frozen
-from priorband.workers.devices import applied, masks
+from priorband.workers.devices import applied_mask, masks
+from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry
 from priorband.workers.pool import WorkerJob, run_pool
-from priorband.workers.trial_process import Objective, unpicklable
+from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 
@@ -34,27 +39,28 @@ from priorband.workers.worker import Worker, WorkerEnd
 @final
 @frozen
 class Tuned:
-    """What tuning has found."""
+    """The result of tuning."""
 
     where: str
-    """The study: `open_study(where)` opens it."""
+    """Where the study is kept: `open_study(where)` opens it."""
     best: Observation | None
-    """The lowest loss seen at any fidelity."""
+    """The result with the lowest loss at any fidelity; None if no trial has succeeded."""
     best_in_full: Observation | None
-    """The lowest loss of a full training."""
+    """The result with the lowest loss at the full fidelity."""
     spending: Spending
+    """How much of the budget is used."""
     maximize: bool
     reason: str
-    """Why it has ended."""
+    """Why tuning has ended."""
 
     @property
     def config(self) -> Config | None:
-        """The best configuration."""
+        """The configuration of the best trial."""
         return self.best.config if self.best else None
 
     @property
     def value(self) -> float | None:
-        """What the objective returned for it."""
+        """What the objective returned for the best trial."""
         if self.best is None:
             return None
         return -self.best.loss if self.maximize else self.best.loss
@@ -148,7 +154,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         show_output=show_output,
     )
     _check(objective, workers, options)
-    given_show(show)
+    checked_show(show)
     shared = masks(workers, gpus_per_trial, os.environ)
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
@@ -168,65 +174,67 @@ def run_study(
     show: Show | None,
     work: Callable[[DurableStudy, Display], list[WorkerEnd]],
 ) -> Tuned:
-    """Start or resume a study, let somebody work on it, and say what was found."""
+    """Start or resume a study, run `work` on it, and return the result."""
     limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
-        raise ArgumentError(
-            "`budget` is missing: a new study needs one, such as budget=12 trainings."
-        )
-    with open_with_retry(opening, _said) as opened:
+        raise ArgumentError("A new study needs a `budget`, such as budget=12 full trainings.")
+    with open_with_retry(opening, _print_to_stderr) as opened:
         if limits is not None:
             opened.limit(limits)
         if not opened.budget.limits:
             raise ArgumentError(
-                "`budget` is missing: the study has none, so give one, such as budget=12."
+                f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
+                "full trainings."
             )
         with display(opened, show) as shown:
-            endings = work(opened, shown)
+            ends = work(opened, shown)
             opened.refresh()
-            tuned = _found(opened, endings)
+            tuned = _tuned(opened, ends)
             shown.finish(tuned.reason)
-    _raise(endings, opened.where)
+    _raise_if_unfinished(ends, opened.where)
     return tuned
 
 
-def _worked(  # noqa: PLR0913  # two ways to run the same thing
+def _worked(  # noqa: PLR0913  # everything that a worker or a pool of them needs
     opened: DurableStudy,
     opening: dict[str, Any],
     objective: Objective,
-    how: WorkerOptions,
-    shared: list[dict[str, str]],
+    options: WorkerOptions,
+    device_masks: list[dict[str, str]],
     shown: Display,
 ) -> list[WorkerEnd]:
-    if len(shared) == 1:
-        with applied(shared[0]):
-            return [Worker(opened, objective, how, shown.say, shown.tick).run()]
-    jobs = [WorkerJob(opening, objective, how, mask) for mask in shared]
+    """Run one worker per mask: a single one in this process, several in a pool."""
+    if len(device_masks) == 1:
+        with applied_mask(device_masks[0]):
+            return [Worker(opened, objective, options, shown.say, shown.tick).run()]
+    jobs = [WorkerJob(opening, objective, options, mask) for mask in device_masks]
     return run_pool(jobs, shown.say, shown.tick)
 
 
-def _check(objective: Objective, workers: int, how: WorkerOptions) -> None:
+def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
         raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise MethodError(
-            "`tune` was called while a worker imports this script. Put the call under "
-            "`if __name__ == '__main__':`."
+            "`tune` was called while a worker process was importing this script. Put the call "
+            "under `if __name__ == '__main__':`."
         )
-    if how.fresh_process or workers > 1:
+    if options.fresh_process or workers > 1:
         main = sys.modules["__main__"]
         if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
-            raise unpicklable(objective, TypeError("it was defined at a prompt or in a notebook"))
+            raise pickling_error(
+                objective, TypeError("it was defined at a prompt or in a notebook")
+            )
         try:
             ForkingPickler.dumps(objective)
         except Exception as error:
-            raise unpicklable(objective, error) from None
+            raise pickling_error(objective, error) from None
 
 
-def _said(text: str) -> None:
-    """Say something before there is a display."""
+def _print_to_stderr(text: str) -> None:
+    """Show a message while there is no display yet."""
     if sys.stderr:
         print(text, file=sys.stderr, flush=True)
 
@@ -240,30 +248,33 @@ def _exists(where: str | Path) -> bool:
 
 
 def usual_place(objective: Objective) -> Path:
-    """Where a study of an objective lies when nobody says where."""
+    """The default folder of a study, named after its objective."""
     name = getattr(objective, "__name__", type(objective).__name__)
     letters = (letter if letter.isalnum() or letter == "_" else "-" for letter in name)
     return Path("runs", "".join(letters))
 
 
-def _found(study: DurableStudy, endings: list[WorkerEnd]) -> Tuned:
-    order = ("storage", "halted", "stopped", "done")
-    worst = min(endings, key=lambda ending: order.index(ending.how))
+def _tuned(study: DurableStudy, ends: list[WorkerEnd]) -> Tuned:
+    worst_first = ("storage", "halted", "stopped", "done")
+    worst = min(ends, key=lambda end: worst_first.index(end.status))
     reason = worst.reason
-    if worst.how == "stopped":
+    if worst.status == "stopped":
         reason = f"Stopped by {worst.reason}. Run the same again to resume {study.where}."
-    found = (study.best, study.best_in_full, study.spending(), study.maximize)
-    return Tuned(study.where, *found, reason)
+    return Tuned(
+        study.where, study.best, study.best_in_full, study.spending(), study.maximize, reason
+    )
 
 
-def _raise(endings: list[WorkerEnd], where: str) -> None:
-    """Tell the caller, too, where the study has not come to its end."""
-    hows = {ending.how: ending.reason for ending in endings}
-    if "stopped" in hows:
-        if hows["stopped"] == "SIGINT":
+def _raise_if_unfinished(ends: list[WorkerEnd], where: str) -> None:
+    """Raise if the study was stopped, or if no worker could finish it."""
+    reasons = {end.status: end.reason for end in ends}
+    if "stopped" in reasons:
+        if reasons["stopped"] == "SIGINT":
             raise KeyboardInterrupt
-        sys.exit(128 + getattr(signal, hows["stopped"], signal.SIGTERM))
-    if "halted" in hows:
-        raise HaltedError(hows["halted"])
-    if "storage" in hows and "done" not in hows:
-        raise StorageError(f"{hows['storage']} What was done is safe in {shlex.quote(where)}.")
+        sys.exit(128 + getattr(signal, reasons["stopped"], signal.SIGTERM))
+    if "halted" in reasons:
+        raise HaltedError(reasons["halted"])
+    if "storage" in reasons and "done" not in reasons:
+        raise StorageError(
+            f"{reasons['storage']} All results so far are saved in {shlex.quote(where)}."
+        )

@@ -1,4 +1,12 @@
-"""A worker: claims a trial, evaluates it, hands in what came of it, until nothing is left to do."""
+"""The loop of one worker: get a trial, evaluate it, submit the result, and again.
+
+`tune` (tuning.py) runs a single `Worker` itself; with several, `run_pool` (pool.py) runs each in a
+process. `Worker.run` calls `DurableStudy.turn` again and again: one transaction that records the
+report of the last trial and answers with the next `Assignment`, or with `Idle` if there is none. An
+assignment goes to the `TrialRunner` (trial_runner.py), which returns the `Report` to submit.
+
+While storage does not respond, the worker retries, and keeps a finished result in a local spool.
+"""
 
 import errno
 import os
@@ -14,13 +22,14 @@ from priorband.errors import PriorbandError, StorageError
 from priorband.storage.spool import Spool
 from priorband.values import frozen
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
+from priorband.workers.objective_results import Objective
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import Objective, end_strays
+from priorband.workers.trial_process import kill_stray_processes
 from priorband.workers.trial_runner import TrialRunner, WorkerOptions
 
-SOON, POLL = 0.02, 0.5  # seconds between looks for work that others give back
-COMPLAIN = 30.0  # seconds between messages about storage that does not answer
-SLOWEST = 5.0  # seconds between tries
+FIRST_POLL, POLL = 0.02, 0.5  # seconds between requests while others run the last trials
+MESSAGES_EVERY = 30.0  # seconds between messages about storage that does not respond
+LONGEST_PAUSE = 5.0  # seconds between retries
 TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.ESTALE, errno.EIO)
 
 T = TypeVar("T")
@@ -29,9 +38,10 @@ T = TypeVar("T")
 @final
 @frozen
 class WorkerEnd:
-    """Why a worker has stopped."""
+    """Why a worker has ended."""
 
-    how: Literal["done", "stopped", "halted", "storage"]
+    status: Literal["done", "stopped", "halted", "storage"]
+    """Nothing is left to do; it was asked to stop; the objective always fails; storage failed."""
     reason: str
 
 
@@ -39,7 +49,7 @@ class WorkerEnd:
 class Worker:
     """One worker of a study."""
 
-    def __init__(  # noqa: PLR0913  # whom it works for, and whom it speaks to
+    def __init__(  # noqa: PLR0913  # the study, the objective, and three ways to report
         self,
         study: DurableStudy,
         objective: Objective,
@@ -53,41 +63,42 @@ class Worker:
         self.say = say
         self.tick = tick
         self.announce = announce
-        """Whether to say that it was asked to stop; in a pool that is said once for all."""
-        self.stopping = StopSignals(self._asked_to_stop)
-        self.evaluation = TrialRunner(study, objective, options, self.stopping, tick)
-        self.keeping = CheckpointCleanup(study, self.evaluation.checkpoints)
-        self._claims = 0
-        self._spool = Spool(study.ledger.study)  # which the ledger forgets when a write fails
+        """Whether to announce a request to stop; in a pool, the pool announces it for all."""
+        self.stop_signals = StopSignals(self._announce_stop)
+        self.runner = TrialRunner(study, objective, options, self.stop_signals, tick)
+        self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
+        self._assignments = 0
+        self._spool = Spool(study.ledger.study)  # read here: a failed write resets the ledger
 
     def run(self) -> WorkerEnd:
-        """Work until the budget is handed out and done, or until asked to stop."""
-        with self.stopping:
+        """Evaluate trials until the budget is spent, or until asked to stop."""
+        with self.stop_signals:
             try:
-                self._hand_in_spooled()
+                self._submit_spooled()
                 return self._work()
             except KeyboardInterrupt:
-                return WorkerEnd("stopped", self.stopping.why)
+                return WorkerEnd("stopped", self.stop_signals.reason)
             except PriorbandError as error:
                 return WorkerEnd("storage", str(error))
 
     def _work(self) -> WorkerEnd:
         report: Report | None = None
-        idle = SOON
+        pause = FIRST_POLL
         while True:
-            asking = "" if self.stopping.why else f"{self.study.worker}.{self._claims}"
-            answer = self._turn(report, asking)
+            stopping = bool(self.stop_signals.reason)
+            request = "" if stopping else f"{self.study.worker}.{self._assignments}"
+            answer = self._turn(report, request)
             if report is not None:
-                self._tidy(report)
+                self._remove_old_checkpoints(report)
                 report = None
-            if self.stopping.why:
-                if isinstance(answer, Assignment):  # the signal came while it was handed out
-                    self._turn(self._given_back(answer, self.stopping.why), "")
-                return WorkerEnd("stopped", self.stopping.why)
+            if self.stop_signals.reason:
+                if isinstance(answer, Assignment):  # the signal came during the request
+                    self._turn(self._preempted(answer, self.stop_signals.reason), "")
+                return WorkerEnd("stopped", self.stop_signals.reason)
             if isinstance(answer, Assignment):
-                self._claims += 1
-                idle = SOON
-                report = self._evaluated(answer)
+                self._assignments += 1
+                pause = FIRST_POLL
+                report = self._evaluate(answer)
                 continue
             assert isinstance(answer, Idle)
             if answer.halted:
@@ -95,112 +106,117 @@ class Worker:
             if not (answer.running and self.options.wait):
                 return WorkerEnd("done", answer.reason)
             self.tick()
-            self._pause(idle)
-            idle = min(idle * 2, POLL)
+            self._pause(pause)
+            pause = min(pause * 2, POLL)
 
-    def _given_back(self, claim: Assignment, why: str) -> Report:
-        return Report(claim.trial.id, claim.attempt, None, "preempted", why)
+    def _preempted(self, assignment: Assignment, reason: str) -> Report:
+        """The report that gives a trial back, for another worker to continue."""
+        return Report(assignment.trial.id, assignment.attempt, None, "preempted", reason)
 
-    def _evaluated(self, claim: Assignment) -> Report:
+    def _evaluate(self, assignment: Assignment) -> Report:
         try:
-            begun = self._patient(lambda: self.evaluation.begin(claim))
-            return self.evaluation.finish(claim, begun)
+            started = self._retry(lambda: self.runner.start(assignment))
+            return self.runner.finish(assignment, started)
         except KeyboardInterrupt:
-            end_strays()
-            if not self.stopping.why:  # raised by the objective, or by a handler that it has set
-                self.stopping.why = "SIGINT"
-                return self._given_back(claim, "KeyboardInterrupt")
-            return self._given_back(claim, f"{self.stopping.why}, twice")
+            kill_stray_processes()
+            if not self.stop_signals.reason:  # raised by the objective, or by its own handler
+                self.stop_signals.reason = "SIGINT"
+                return self._preempted(assignment, "KeyboardInterrupt")
+            return self._preempted(assignment, f"{self.stop_signals.reason}, twice")
         except BaseException:
-            end_strays()
-            self.study.turn(self._given_back(claim, "the worker failed"), "")
+            kill_stray_processes()
+            self.study.turn(self._preempted(assignment, "the worker failed"), "")
             raise
 
-    def _turn(self, report: Report | None, claim: str) -> Assignment | Idle | None:
-        """Hand in and ask; a result that storage does not take is spooled while we wait."""
-        kept: Path | None = None
+    def _turn(self, report: Report | None, request: str) -> Assignment | Idle | None:
+        """Submit a report and request a trial; spool the report while storage does not respond."""
+        spooled: Path | None = None
 
-        def on_trouble() -> None:
-            nonlocal kept
-            if report is not None and kept is None and report.kind != "preempted":
-                kept = self._spool.put(f"{report.trial}-{report.attempt}", report.to_data())
-                if kept:
-                    self.say(f"The result of trial {report.trial} is kept in {kept} meanwhile.")
+        def spool() -> None:
+            nonlocal spooled
+            if report is not None and spooled is None and report.kind != "preempted":
+                name = f"{report.trial}-{report.attempt}"
+                spooled = self._spool.put(name, report.to_data())
+                if spooled:
+                    self.say(
+                        f"The result of trial {report.trial} is kept in {spooled} until it can be "
+                        "submitted."
+                    )
 
         try:
-            answer = self._patient(lambda: self.study.turn(report, claim), on_trouble)
+            answer = self._retry(lambda: self.study.turn(report, request), spool)
         except KeyboardInterrupt:
-            on_trouble()
+            spool()
             if report is None:
                 raise
             answer = self.study.turn(report, "")
-        if kept is not None:
-            kept.unlink(missing_ok=True)
+        if spooled is not None:
+            spooled.unlink(missing_ok=True)
         return answer
 
-    def _patient(self, act: Callable[[], T], on_trouble: Callable[[], None] = lambda: None) -> T:
-        """Do something, again and again with growing pauses while storage does not let us."""
-        began, pause, told = time.monotonic(), 0.05, 0
+    def _retry(self, action: Callable[[], T], on_failure: Callable[[], None] = lambda: None) -> T:
+        """Run an action, and repeat it with growing pauses while storage does not respond."""
+        began, pause, messages = time.monotonic(), 0.05, 0
         while True:
             try:
-                done = act()
+                value = action()
                 break
-            except OSError as error:  # a StorageError is one; so are full disks and process tables
+            except OSError as error:  # a StorageError, or a full disk or process table
                 if not isinstance(error, StorageError) and error.errno not in TRANSIENT:
                     raise
-                trouble = error
-            on_trouble()
+                failure = error
+            on_failure()
             waited = time.monotonic() - began
-            most = self.options.grace if self.stopping.why else self.options.patience
-            if waited > most:
-                raise StorageError(f"Gave up after {waited:.0f} s: {trouble}") from trouble
-            if waited > COMPLAIN * told:
-                self.say(f"{trouble} Waiting for it, for up to {most - waited:.0f} s more.")
-                told += 1
+            limit = self.options.grace if self.stop_signals.reason else self.options.patience
+            if waited > limit:
+                raise StorageError(f"Gave up after {waited:.0f} s: {failure}") from failure
+            if waited > MESSAGES_EVERY * messages:
+                self.say(f"{failure} Waiting for it to respond, up to {limit - waited:.0f} s.")
+                messages += 1
             self.tick()
             self._pause(pause * (0.5 + os.urandom(1)[0] / 255))
-            pause = min(pause * 2, SLOWEST)
-        if told:
-            self.say(f"{self.study.where} answers again.")
-        return done
+            pause = min(pause * 2, LONGEST_PAUSE)
+        if messages:
+            self.say(f"{self.study.where} responds again.")
+        return value
 
-    def _hand_in_spooled(self) -> None:
-        """Results that an earlier worker on this machine could not hand in."""
+    def _submit_spooled(self) -> None:
+        """Submit results that an earlier worker on this machine could not submit."""
         for path, data in self._spool.waiting().items():
             try:
                 report = Report.from_data(data)
-                self._patient(partial(self.study.turn, report, ""))
-            except StorageError:  # ours to wait for: nobody may come after us
+                self._retry(partial(self.study.turn, report, ""))
+            except StorageError:  # do not skip it: there may be no later worker
                 raise
             except PriorbandError as error:
-                self.say(f"{path} cannot be handed in: {error}")
+                self.say(f"The result in {path} cannot be submitted: {error}")
                 continue
-            self.say(f"Handed in the result of trial {report.trial} from {path}.")
+            self.say(f"Submitted the result of trial {report.trial} from {path}.")
             self._spool.remove(path)
 
-    def _tidy(self, report: Report) -> None:
-        """Remove checkpoints that are of no more use."""
+    def _remove_old_checkpoints(self, report: Report) -> None:
+        """Remove checkpoints that are no longer needed after a report."""
         try:
-            if not self.evaluation.checkpoints.knows(report.trial):
+            if not self.runner.checkpoints.knows(report.trial):
                 return
             outcome = self.study.state.history.outcome(report.trial)
-            if outcome is not None and not outcome.failed:  # maybe by another attempt than ours
+            if outcome is not None and not outcome.failed:  # perhaps from another attempt than ours
                 winner = self.study.ledger.winners.get(report.trial, 1)
-                self.evaluation.checkpoints.settle(report.trial, winner)
+                self.runner.checkpoints.settle(report.trial, winner)
             if self.options.keep == "promotable":
-                self.keeping.tidy()
+                self.cleanup.remove_unneeded()
         except OSError as error:
             self.say(f"Old checkpoints could not be removed: {error}")
 
     def _pause(self, seconds: float) -> None:
-        """Wait, unless we are asked to stop meanwhile."""
-        end, asked = time.monotonic() + seconds, self.stopping.times
-        while time.monotonic() < end and self.stopping.times == asked:
+        """Sleep, but return early if a stop is requested."""
+        end, requests = time.monotonic() + seconds, self.stop_signals.count
+        while time.monotonic() < end and self.stop_signals.count == requests:
             time.sleep(min(0.1, seconds))
 
-    def _asked_to_stop(self, why: str, times: int) -> None:
-        if times == 1 and self.announce:
+    def _announce_stop(self, reason: str, count: int) -> None:
+        if count == 1 and self.announce:
             self.say(
-                f"{why}: letting the running step finish, for at most {self.options.grace:g} s. "
-                "Once more to stop at once."
+                f"{reason}: waiting up to {self.options.grace:g} s for the running step to finish. "
+                "Repeat the signal to stop immediately."
             )

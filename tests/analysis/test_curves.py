@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from priorband.analysis.curves import (
     Curve,
-    filled,
-    held,
     incumbent_curve,
     loss_at,
+    step_values,
     value_at,
-    within,
+    values_at,
+    within_limit,
 )
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.errors import DataError
@@ -38,7 +38,7 @@ runs = st.lists(
 
 def test_tv16_values_are_held_until_the_next_incumbent() -> None:
     np.testing.assert_allclose(
-        filled([A, B], GRID),
+        values_at([A, B], GRID),
         [[0.40, 0.42, 0.42, 0.30, 0.30], [math.nan, math.nan, 0.40, 0.40, 0.35]],
     )
 
@@ -55,11 +55,11 @@ def test_a_value_may_rise_while_the_loss_falls() -> None:
 
 
 def test_before_the_first_result_there_is_no_value() -> None:
-    """Not the last one, which an index of -1 would find."""
+    """An index of -1 would return the last value instead."""
     assert math.isnan(value_at(B, 0.999))
     assert math.isnan(loss_at(B, 0.999))
     assert math.isnan(value_at(incumbent_curve([], [], []), 5.0))
-    assert filled([], GRID).shape == (0, 5)
+    assert values_at([], GRID).shape == (0, 5)
 
 
 def test_only_strict_improvements_are_incumbents() -> None:
@@ -87,7 +87,7 @@ def test_costs_are_counted_in_full_trainings() -> None:
     assert curve.budgets.tolist() == [3 / 27, 9 / 27, 1.0]
 
 
-def test_each_worker_has_its_own_bill() -> None:
+def test_costs_are_counted_per_worker() -> None:
     """Two workers, full 10. Worker 0 pays 3, 3, 4; worker 1 pays 6, 5.
 
     On the axis: 0.3 worker 0 (.5), 0.6 worker 0 (.4) and worker 1 (.45), 1.0 worker 0 (.1), 1.1
@@ -106,7 +106,7 @@ def test_each_worker_has_its_own_bill() -> None:
 
 
 def test_a_later_worker_may_improve_at_an_earlier_budget() -> None:
-    """Merged by the axis, not by the clock: what worker 1 found at 0.5 counts before 0.9."""
+    """Results are ordered by budget, not by time: worker 1's at 0.5 counts before 0.9."""
     curve = incumbent_curve([9, 5], [0.3, 0.2], [0.3, 0.2], workers=[0, 1], full=10)
     assert curve.budgets.tolist() == [0.5]
     assert value_at(curve, 0.9) == 0.2
@@ -124,7 +124,7 @@ def test_of_equal_losses_at_one_budget_the_first_to_end_counts() -> None:
     assert curve.values.tolist() == [1.0]
 
 
-def test_budgets_that_differ_by_rounding_are_one() -> None:
+def test_budgets_that_differ_by_rounding_are_equal() -> None:
     """0.1 + 0.2 is not 0.3, but it is the same budget."""
     curve = incumbent_curve([0.1, 0.3, 0.2], [0.9, 0.5, 0.4], [9, 5, 4], workers=[0, 1, 0])
     assert len(curve.budgets) == 2
@@ -141,25 +141,25 @@ def test_a_sum_that_rounds_up_is_still_within_its_budget() -> None:
     assert value_at(tenths, 11.95) > 1.0
 
 
-def test_within_forgives_rounding_only() -> None:
+def test_within_limit_allows_for_rounding_only() -> None:
     budgets = np.array([11.9, 12.0, 12.000000000000002, 12.001])
-    assert within(budgets, 12).tolist() == [True, True, True, False]
+    assert within_limit(budgets, 12).tolist() == [True, True, True, False]
 
 
-def test_held_carries_whole_rows() -> None:
+def test_step_values_returns_whole_rows() -> None:
     rows = np.array([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(
-        held(np.array([1.0, 2.0]), rows, np.array([0.5, 1.0, 5.0])),
+        step_values(np.array([1.0, 2.0]), rows, np.array([0.5, 1.0, 5.0])),
         [[math.nan, math.nan], [1.0, 2.0], [3.0, 4.0]],
     )
 
 
-def test_lists_that_do_not_belong_together_are_refused() -> None:
-    with pytest.raises(DataError, match="got 2, 1, 2 and 2 of them"):
+def test_lists_of_different_lengths_are_refused() -> None:
+    with pytest.raises(DataError, match="same length, got 2, 1, 2 and 2"):
         incumbent_curve([1, 2], [1], [1, 2])
-    with pytest.raises(DataError, match="got 1, 1, 1 and 2 of them"):
+    with pytest.raises(DataError, match="same length, got 1, 1, 1 and 2"):
         incumbent_curve([1], [1], [1], workers=[0, 1])
-    with pytest.raises(DataError, match="Costs must be at least 0"):
+    with pytest.raises(DataError, match="`costs` must be at least 0"):
         incumbent_curve([-1], [1], [1])
     with pytest.raises(DataError, match="`full` above 0"):
         incumbent_curve([1], [1], [1], full=0)
@@ -189,7 +189,7 @@ def test_losses_fall_budgets_rise_and_the_last_loss_is_the_lowest(
 
 
 @given(runs, st.floats(0, 20))
-def test_the_loss_at_a_budget_is_the_lowest_paid_for_by_then(
+def test_the_loss_at_a_budget_is_the_lowest_within_it(
     evaluations: list[tuple[int, float, float, int]], budget: float
 ) -> None:
     bills: dict[int, int] = {}
@@ -202,7 +202,7 @@ def test_the_loss_at_a_budget_is_the_lowest_paid_for_by_then(
     assert (math.inf if math.isnan(found) else found) == min(affordable)
 
 
-def test_a_simulated_run_has_the_incumbents_that_one_sees_in_passing() -> None:
+def test_a_simulated_run_has_the_incumbents_of_each_step() -> None:
     bench = Hartmann(3)
     runs = simulate(Study(bench.space, bench.fidelity, "hyperband", seed=3), bench, budget=6)
     ends = [bench.evaluate(run.outcome.config, 100) for run in runs]
@@ -218,7 +218,7 @@ def test_a_simulated_run_has_the_incumbents_that_one_sees_in_passing() -> None:
 
 
 def test_four_simulated_workers_are_on_one_axis() -> None:
-    """The paper's axis: within 2 trainings of each worker lie the runs each began with."""
+    """Budgets are per worker, as in the paper: 2 trainings include each worker's first runs."""
     bench = Hartmann(3)
     study = Study(bench.space, bench.fidelity, "random", seed=0)
     runs = simulate(study, bench, workers=4, budget=8)
@@ -230,7 +230,7 @@ def test_four_simulated_workers_are_on_one_axis() -> None:
     assert value_at(curve, 2) == min(losses)
 
 
-def test_a_configuration_that_has_failed_is_the_incumbent_no_more() -> None:
+def test_a_configuration_that_has_failed_is_no_longer_the_incumbent() -> None:
     nan = math.nan
     curve = incumbent_curve(
         [0.1, 0.1, 0.9, 1.0, 0.5],
@@ -243,15 +243,15 @@ def test_a_configuration_that_has_failed_is_the_incumbent_no_more() -> None:
     assert curve.values == pytest.approx([math.inf, 0.6, 0.3])
 
 
-def test_where_all_have_failed_there_is_no_incumbent() -> None:
+def test_if_all_configurations_failed_there_is_no_incumbent() -> None:
     curve = incumbent_curve([1.0, 1.0], [0.1, math.nan], [0.2, math.nan], configs=[7, 7])
     assert value_at(curve, 1.0) == 0.2
     assert math.isnan(value_at(curve, 2.0)) and math.isnan(loss_at(curve, 2.0))
 
 
 @given(runs=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=30))
-def test_failures_leave_what_a_plain_look_at_each_moment_finds(runs: list[tuple[int, int]]) -> None:
-    """0 stands for a failure; losses are distinct but for those of equal digits."""
+def test_failures_give_the_incumbents_of_a_direct_search(runs: list[tuple[int, int]]) -> None:
+    """0 stands for a failure; all losses are different."""
     losses = [math.nan if loss == 0 else loss + 0.01 * k for k, (_, loss) in enumerate(runs)]
     configs = [config for config, _ in runs]
     curve = incumbent_curve([1.0] * len(runs), losses, losses, configs=configs)
@@ -262,7 +262,7 @@ def test_failures_leave_what_a_plain_look_at_each_moment_finds(runs: list[tuple[
         assert value_at(curve, k + 1.0) == pytest.approx(min(left, default=math.nan), nan_ok=True)
 
 
-def test_who_fails_at_the_budget_of_its_result_is_not_the_incumbent_there() -> None:
+def test_a_failure_at_the_same_budget_as_a_result_removes_the_incumbent() -> None:
     curve = incumbent_curve(
         *([1, 1, 1], [0.3, 0.5, np.inf], [0.3, 0.5, np.inf]),
         workers=[0, 1, 2],

@@ -34,7 +34,7 @@ def test_ties_share_their_rank() -> None:
     assert ranks(np.array([0.5, 0.5, 0.5])).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_who_has_no_result_has_no_rank_and_is_not_counted() -> None:
+def test_an_algorithm_without_a_result_has_no_rank() -> None:
     found = ranks(np.array([math.nan, 0.3, 0.2]))
     np.testing.assert_array_equal(found, [math.nan, 2.0, 1.0])
 
@@ -50,7 +50,7 @@ def test_each_column_is_ranked_by_itself() -> None:
 
 
 @given(tables)
-def test_ranks_sum_to_the_same_whatever_the_ties(values: Array) -> None:
+def test_the_sum_of_ranks_does_not_depend_on_ties(values: Array) -> None:
     n = len(values)
     np.testing.assert_array_equal(ranks(values).sum(axis=0), n * (n + 1) / 2)
 
@@ -141,7 +141,7 @@ def test_curves_agree_with_ranking_each_budget_by_itself() -> None:
         np.testing.assert_allclose(mean, np.mean(by_seed, axis=0))
 
 
-def test_a_long_grid_is_taken_in_pieces_that_fit_together() -> None:
+def test_a_long_grid_is_computed_in_pieces() -> None:
     group = {"A": {"one": [A, A]}, "B": {"one": [B, B]}}
     grid = np.linspace(1.0, 2.5, 4503)
     _, found = rank_curves(group, grid=grid)
@@ -149,7 +149,7 @@ def test_a_long_grid_is_taken_in_pieces_that_fit_together() -> None:
     np.testing.assert_array_equal(found["A"].mean, np.where(grid < 1.6 - 1e-9, 2.0, 1.0))
 
 
-def test_the_whole_of_the_papers_runs_is_ranked_in_a_blink() -> None:
+def test_all_of_the_papers_runs_are_ranked_quickly() -> None:
     """36 benchmarks with priors, 50 seeds, 4 algorithms. The limit allows for a busy machine."""
     curve = random_group(seeds=50, benchmarks=1, algorithms=4)
     group = {
@@ -161,7 +161,7 @@ def test_the_whole_of_the_papers_runs_is_ranked_in_a_blink() -> None:
     assert time.process_time() - began < 4
 
 
-def test_comparisons_that_are_not_fair_are_refused() -> None:
+def test_comparisons_with_missing_runs_are_refused() -> None:
     with pytest.raises(DataError, match="B has no curves on two"):
         rank_curves({"A": {"one": [A], "two": [A]}, "B": {"one": [B]}})
     with pytest.raises(DataError, match="between 1 and 2 curves"):

@@ -27,8 +27,8 @@ def test_tv16_regret() -> None:
     np.testing.assert_allclose(found["B"].mean, [nan, nan, 0.8333, 0.8333, 0.4167], atol=5e-5)
 
 
-def test_what_comes_after_the_horizon_sets_no_scale() -> None:
-    """Up to 1.0 the values are .40 and .42 of A, .40 of B: the best to come does not count."""
+def test_values_after_the_horizon_do_not_change_the_scale() -> None:
+    """Up to 1.0 the values are .40 and .42 of A, .40 of B: later ones do not count."""
     assert extremes([A, B]) == (0.30, 0.42)
     assert extremes([A, B], horizon=1.0) == (0.40, 0.42)
     grid, found = regret_curves({"A": {"one": [A]}, "B": {"one": [B]}}, horizon=1.0)
@@ -36,13 +36,13 @@ def test_what_comes_after_the_horizon_sets_no_scale() -> None:
     np.testing.assert_allclose(found["A"].mean, [0, 1, 1])
 
 
-def test_what_comes_before_the_start_is_not_shown_but_sets_the_scale() -> None:
+def test_values_before_the_start_change_the_scale() -> None:
     grid, found = regret_curves({"A": {"one": [A]}, "B": {"one": [B]}}, horizon=2.0, start=1.6)
     assert grid.tolist() == [1.6, 2.0]
     np.testing.assert_allclose(found["B"].mean, [0.8333, 0.4167], atol=5e-5)
 
 
-def test_a_horizon_forgives_rounding() -> None:
+def test_a_horizon_allows_for_rounding() -> None:
     late = Curve(np.array([0.1 + 0.2]), np.array([0.7]), np.array([0.7]))
     assert extremes([late, steady(0.5)], horizon=0.3) == (0.7, 0.7)
 
@@ -59,7 +59,7 @@ def test_scales_belong_to_benchmarks_and_are_shared_by_seeds() -> None:
     assert found["B"].mean.tolist() == [0.25]
 
 
-def test_where_all_are_equal_there_is_no_regret() -> None:
+def test_if_all_values_are_equal_there_is_no_regret() -> None:
     values = np.array([0.5, math.nan])
     np.testing.assert_array_equal(normalised(values, 0.5, 0.5), [0.0, math.nan])
     _, found = regret_curves({"A": {"one": [steady(1)]}, "B": {"one": [steady(1)]}}, horizon=5)
@@ -79,8 +79,8 @@ def test_a_horizon_before_any_result_is_refused() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.floats(-1e6, 1e6), st.floats(0.1, 1e6))
-def test_regret_does_not_know_units(values: list[float], shift: float, scale: float) -> None:
-    """Exact but for the digits that a shift costs."""
+def test_regret_does_not_depend_on_units(values: list[float], shift: float, scale: float) -> None:
+    """Exact except for the digits lost to a shift."""
     given_values = np.array(values)
     low, high = min(values), max(values)
     found = normalised(given_values, low, high)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from shared import paper_folder
+from real_data import paper_folder
 
-from priorband.analysis.summary import Array, Summary, band, difference, moments, summarised
+from priorband.analysis.summary import Array, Summary, band, difference_in_se, moments, summarised
 from priorband.errors import DataError
 
 
@@ -25,7 +25,7 @@ def test_tv16_the_standard_error_of_three_numbers() -> None:
     assert (summary.n, summary.missing) == (3, 0)
 
 
-def test_what_is_not_finite_is_missing() -> None:
+def test_nan_is_missing_and_infinite_is_failed() -> None:
     summary, whole = summarised([math.nan, 1.0, 2.0, math.inf, 4.0]), summarised([1, 2, 4])
     assert summary == Summary(whole.mean, whole.sd, whole.sem, n=3, missing=1, failed=1)
 
@@ -37,31 +37,31 @@ def test_one_value_has_no_spread_and_none_has_no_mean() -> None:
     assert math.isnan(none.mean) and math.isnan(none.sem)
     assert (none.n, none.missing) == (0, 1)
     assert summarised([]).n == 0
-    assert one.whole and not none.whole and not summarised([]).whole
+    assert one.complete and not none.complete and not summarised([]).complete
 
 
 def test_a_difference_is_in_combined_standard_errors() -> None:
     """Errors of 3 and 40 / sqrt(100) = 4 together are 5."""
     ours = Summary(mean=20.0, sd=6.0, sem=3.0, n=4)
-    assert difference(ours, 10.0, 40.0, 100) == pytest.approx(2.0)
-    assert difference(ours, 30.0, 40.0, 100) == pytest.approx(-2.0)
+    assert difference_in_se(ours, 10.0, 40.0, 100) == pytest.approx(2.0)
+    assert difference_in_se(ours, 30.0, 40.0, 100) == pytest.approx(-2.0)
 
 
 def test_a_difference_without_spread_is_none_or_infinite() -> None:
     ours = Summary(mean=1.0, sd=0.0, sem=0.0, n=3)
-    assert difference(ours, 1.0, 0.0, 50) == 0.0
-    assert difference(ours, 2.0, 0.0, 50) == -math.inf
-    assert math.isnan(difference(summarised([]), 1.0, 0.1, 50))
+    assert difference_in_se(ours, 1.0, 0.0, 50) == 0.0
+    assert difference_in_se(ours, 2.0, 0.0, 50) == -math.inf
+    assert math.isnan(difference_in_se(summarised([]), 1.0, 0.1, 50))
 
 
 def test_a_published_mean_from_no_run_is_refused() -> None:
-    with pytest.raises(DataError, match="at least one run, got 0.1 from 0"):
-        difference(summarised([1, 2]), 1.0, 0.1, 0)
-    with pytest.raises(DataError, match="got -0.1 from 50"):
-        difference(summarised([1, 2]), 1.0, -0.1, 50)
+    with pytest.raises(DataError, match="`theirs_n` at least 1, got 0.1 and 0"):
+        difference_in_se(summarised([1, 2]), 1.0, 0.1, 0)
+    with pytest.raises(DataError, match="`theirs_sd` must be at least 0"):
+        difference_in_se(summarised([1, 2]), 1.0, -0.1, 50)
 
 
-def test_a_band_leaves_out_what_is_missing_point_by_point() -> None:
+def test_a_band_leaves_out_missing_values_at_each_point() -> None:
     rows = np.array([[1.0, 5.0, math.nan], [2.0, math.nan, math.nan], [4.0, math.nan, math.nan]])
     mean, sem = band(rows)
     np.testing.assert_allclose(mean, [7 / 3, 5.0, math.nan])
@@ -75,7 +75,7 @@ def test_a_band_leaves_out_what_is_missing_point_by_point() -> None:
         elements=st.one_of(st.floats(-1e3, 1e3), st.just(math.nan)),
     )
 )
-def test_moments_are_those_of_the_values_that_are_there(rows: Array) -> None:
+def test_moments_are_those_of_the_finite_values(rows: Array) -> None:
     mean, sd, count = moments(rows)
     for column in range(rows.shape[1]):
         there = rows[:, column][np.isfinite(rows[:, column])]
@@ -92,7 +92,7 @@ def test_a_common_shift_does_not_cost_digits() -> None:
 
 
 def test_the_papers_tables_are_means_and_deviations_over_seeds() -> None:
-    """Of methods that train in full only, whose published traces hold what the tables print.
+    """For methods with full trainings only, whose published traces are what the tables print.
 
     All cells come out to the digits printed, but for random search on ImageNet after 12 trainings,
     which is printed once for each of three priors and lies 0.002 away.

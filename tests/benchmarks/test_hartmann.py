@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from priorband import Config, Hartmann, SpaceError, benchmark_prior
+from priorband import (
+    Config,
+    Hartmann,
+    SpaceError,
+    benchmark_prior,
+)
 from priorband.benchmarks.hartmann import CORRELATIONS
 
 LAST_DIGIT = 3e-16
@@ -73,7 +78,7 @@ def test_tv12_low_fidelities_are_biased_at_the_optimum(
     assert Hartmann(dimensions, "terrible").exact(best, z) == pytest.approx(terrible, abs=6e-11)
 
 
-def test_tv12_the_middle_of_the_cube_has_its_losses() -> None:
+def test_tv12_the_middle_of_the_cube_has_the_published_losses() -> None:
     middle = point(0.5, 0.5, 0.5)
     assert Hartmann(3, "good").exact(middle, 3) == pytest.approx(-0.0454292111, abs=6e-11)
     assert Hartmann(3, "good").exact(middle, 100) == pytest.approx(-0.6280220151, abs=6e-11)
@@ -163,7 +168,12 @@ def test_the_optimum_is_a_minimum() -> None:
 
 
 def test_other_dimensions_and_unknown_correlations_are_refused() -> None:
-    with pytest.raises(SpaceError, match="3 or 6 dimensions, got 4"):
+    with pytest.raises(SpaceError, match="`dimensions` must be 3 or 6, got 4"):
         Hartmann(4)
     with pytest.raises(SpaceError, match="Unknown correlation 'godo'. Did you mean 'good'?"):
         Hartmann(3, "godo")
+
+
+def test_a_seed_beyond_64_bits_is_refused_by_hartmann() -> None:
+    with pytest.raises(SpaceError, match="`seed` must be a whole number of 64 bits"):
+        Hartmann(3, seed=2**63)

@@ -1,4 +1,4 @@
-"""JAHS-Bench-201 through its package, of which the tests have a small double; and the prototype."""
+"""JAHS-Bench-201 through a small double of its package, and the prototype."""
 
 import json
 import pickle
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband import Categorical, Float
 from priorband.benchmarks.base import Benchmark
@@ -29,14 +29,14 @@ COMPLETE = CONFIG | {"N": 5, "W": 16, "Resolution": 1.0, "Optimizer": "SGD"}
 
 
 class Double:
-    """What `jahs_bench.Benchmark` is to us: it notes what it was asked."""
+    """A double of `jahs_bench.Benchmark` that records its arguments."""
 
-    made: list[dict[str, Any]] = []
+    created: list[dict[str, Any]] = []
     asked: list[tuple[dict[str, Any], int]] = []
     metric = "valid-acc"
 
     def __init__(self, **options: Any) -> None:
-        self.made.append(options)
+        self.created.append(options)
 
     def __call__(self, config: dict[str, Any], nepochs: int) -> dict[int, dict[str, float]]:
         self.asked.append((config, nepochs))
@@ -53,7 +53,7 @@ class Unreadable:
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("jahs_bench")
-    monkeypatch.setattr(Double, "made", [])
+    monkeypatch.setattr(Double, "created", [])
     monkeypatch.setattr(Double, "asked", [])
     module.Benchmark = Double  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "jahs_bench", module)
@@ -75,10 +75,10 @@ def test_the_package_is_asked_for_one_metric_and_never_to_download(
     package: ModuleType, folder: Path, dataset: str
 ) -> None:
     bench = JAHS(dataset, folder)
-    assert Double.made == []
+    assert Double.created == []
     for _ in range(2):
         assert bench.evaluate(CONFIG, 200) == 100 - (90 + 1 + 1)
-    assert Double.made == [
+    assert Double.created == [
         {
             "task": dataset,
             "kind": "surrogate",
@@ -97,25 +97,27 @@ def test_a_configuration_is_completed_with_the_constants(package: ModuleType, fo
     assert (type(epochs), epochs) == (int, 66)
 
 
-def test_many_are_asked_one_after_the_other(package: ModuleType, folder: Path) -> None:
+def test_configurations_are_evaluated_one_by_one(package: ModuleType, folder: Path) -> None:
     configs = [CONFIG | {"Op1": choice} for choice in range(3)]
     bench = JAHS("fashion_mnist", folder)
     assert bench.evaluate_many(configs, 100).tolist() == [9.5, 8.5, 7.5]
     assert bench.evaluate_many([], 100).shape == (0,)
 
 
-def test_parts_of_an_epoch_are_refused(package: ModuleType, folder: Path) -> None:
-    with pytest.raises(SpaceError, match=r"whole epochs, got 22\.2"):
+def test_fractions_of_an_epoch_are_refused(package: ModuleType, folder: Path) -> None:
+    with pytest.raises(SpaceError, match=r"whole number of epochs, got 22\.2"):
         JAHS("cifar10", folder).evaluate(CONFIG, 22.2)
 
 
-def test_a_benchmark_travels_without_what_it_loaded(package: ModuleType, folder: Path) -> None:
+def test_a_benchmark_is_pickled_without_the_loaded_surrogate(
+    package: ModuleType, folder: Path
+) -> None:
     bench = JAHS("cifar10", folder)
     loss = bench.evaluate(CONFIG, 200)
     again = pickle.loads(pickle.dumps(bench))
-    assert len(Double.made) == 1
+    assert len(Double.created) == 1
     assert again.evaluate(CONFIG, 200) == loss
-    assert len(Double.made) == 2
+    assert len(Double.created) == 2
 
 
 def test_ten_parameters_are_searched_and_four_are_constants(folder: Path) -> None:
@@ -142,11 +144,11 @@ def test_the_published_priors_lie_in_the_space(folder: Path, dataset: str) -> No
     assert list(Ladder(bench.fidelity, eta=3).fidelities) == listed["fidelity"]["rungs_eta3"]
 
 
-def test_a_missing_package_says_how_to_get_it_and_what_it_will_do(
+def test_a_missing_package_is_named_with_a_warning_about_pickles(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jahs_bench", None)
-    with pytest.raises(ExtraError, match="pip install jahs-bench.*pickles.*only what you trust"):
+    with pytest.raises(ExtraError, match="pip install jahs-bench.*pickles.*only files you trust"):
         JAHS("cifar10", folder).evaluate(CONFIG, 200)
 
 
@@ -158,18 +160,18 @@ def test_without_a_folder_of_its_own_nothing_is_loaded(
     assert jahs_folder() is None
     with pytest.raises(DataError, match="--jahs FOLDER or .*PRIORBAND_JAHS.*pickles.*trust"):
         JAHS("cifar10", jahs_folder())
-    assert Double.made == []
+    assert Double.created == []
 
 
-def test_the_folder_is_the_one_given_or_the_environments(
+def test_the_folder_is_the_argument_or_the_environments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(JAHS_FOLDER, str(tmp_path))
     assert jahs_folder() == tmp_path
-    with pytest.raises(DataError, match="--jahs names '.*gone', which is no folder"):
+    with pytest.raises(DataError, match="--jahs is '.*gone', which is not a folder"):
         jahs_folder(tmp_path / "gone")
     monkeypatch.setenv(JAHS_FOLDER, str(tmp_path / "gone"))
-    with pytest.raises(DataError, match="PRIORBAND_JAHS names '.*gone', which is no folder"):
+    with pytest.raises(DataError, match="PRIORBAND_JAHS is '.*gone', which is not a folder"):
         jahs_folder()
     assert jahs_folder(tmp_path) == tmp_path
 
@@ -180,9 +182,9 @@ def test_a_missing_file_is_named_before_anything_is_loaded(
 ) -> None:
     path = folder / "assembled_surrogates" / "cifar10" / "valid-acc" / name
     path.unlink()
-    with pytest.raises(DataError, match=f"needs the file {path}, which is not there.*pickles"):
+    with pytest.raises(DataError, match=f"needs the file {path}, which does not exist.*pickles"):
         JAHS("cifar10", folder)
-    assert Double.made == []
+    assert Double.created == []
 
 
 def test_files_that_the_package_cannot_load_are_named(package: ModuleType, folder: Path) -> None:
@@ -195,7 +197,7 @@ def test_an_answer_without_the_accuracy_is_refused(
     package: ModuleType, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Double, "metric", "test-acc")
-    with pytest.raises(DataError, match="does not tell 'valid-acc' after 200 epochs"):
+    with pytest.raises(DataError, match="does not return 'valid-acc' after 200 epochs"):
         JAHS("cifar10", folder).evaluate(CONFIG, 200)
 
 
@@ -217,7 +219,7 @@ def test_the_prototype_has_the_stated_errors(quality: str, error: float) -> None
     assert bench.evaluate(config, 200) == pytest.approx(error, abs=0.05)
 
 
-def test_the_prototype_evaluates_many_as_one() -> None:
+def test_the_prototype_evaluates_many_as_it_evaluates_one() -> None:
     bench = JAHSPrototype(data_folder())
     rows = bench.space.uniform(40, np.random.default_rng(8))
     configs = [bench.space.decode(row) for row in rows]
@@ -247,7 +249,7 @@ def test_the_prototype_is_never_shown_as_the_benchmark(folder: Path) -> None:
         JAHSPrototype(folder)
 
 
-def test_the_prototype_travels_between_processes() -> None:
+def test_the_prototype_can_be_pickled() -> None:
     bench = JAHSPrototype(data_folder())
     loss = bench.evaluate(CONFIG, 200)
     packed = pickle.dumps(bench)

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks import onnx
 from priorband.benchmarks.base import Benchmark
@@ -63,7 +63,7 @@ def test_the_space_is_that_of_the_paper() -> None:
     }
 
 
-def test_many_are_evaluated_as_one_is() -> None:
+def test_evaluate_many_returns_what_evaluate_returns() -> None:
     bench = LCBench("168330", data_folder())
     rows = bench.space.uniform(64, np.random.default_rng(2))
     configs = [bench.space.decode(row) for row in rows]
@@ -76,7 +76,7 @@ def test_no_configurations_have_no_losses() -> None:
     assert LCBench("168330", data_folder()).evaluate_many([], 5).shape == (0,)
 
 
-def test_every_task_evaluates_and_no_two_alike() -> None:
+def test_every_task_has_different_losses() -> None:
     folder = data_folder()
     losses = {LCBench(task, folder).evaluate(CONFIG, 52) for task in TASKS}
     assert len(TASKS) == len(losses) == 34
@@ -96,7 +96,7 @@ def test_the_optimum_is_not_known() -> None:
     assert bench.optimum is None
 
 
-def test_a_benchmark_travels_between_processes() -> None:
+def test_a_benchmark_can_be_pickled() -> None:
     bench = LCBench("126026", data_folder())
     loss = bench.evaluate(CONFIG, 5)
     packed = pickle.dumps(bench)
@@ -109,16 +109,16 @@ def test_an_unknown_task_is_refused() -> None:
         LCBench("16719", data_folder())
 
 
-def test_a_missing_folder_says_how_to_name_it() -> None:
-    with pytest.raises(DataError, match="lcbench/model.onnx of a data folder.*PRIORBAND_DATA"):
+def test_a_missing_folder_says_how_to_set_it() -> None:
+    with pytest.raises(DataError, match="lcbench/model.onnx from a data folder.*PRIORBAND_DATA"):
         LCBench("3945")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"needs the file {tmp_path / MODEL}, which is not there"):
+    with pytest.raises(DataError, match=f"needs the file {tmp_path / MODEL}, which does not exist"):
         LCBench("3945", tmp_path)
     put(tmp_path / MODEL, "")
-    with pytest.raises(DataError, match=f"needs the file {tmp_path / CODES}, which is not there"):
+    with pytest.raises(DataError, match=f"needs the file {tmp_path / CODES}, which does not exist"):
         LCBench("3945", tmp_path)
 
 
@@ -128,13 +128,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_codes_that_do_not_name_the_task_are_refused(tmp_path: Path, codes: str) -> None:
     put(tmp_path / MODEL, "")
     put(tmp_path / CODES, codes)
-    with pytest.raises(DataError, match="does not say which number stands for task 3945"):
+    with pytest.raises(DataError, match="has no number for the task 3945"):
         LCBench("3945", tmp_path)
 
 
-def test_a_broken_model_is_refused_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_broken_model_is_refused_at_the_first_evaluation(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
-    with pytest.raises(DataError, match=r"model\.onnx is no ONNX model that can be read"):
+    with pytest.raises(DataError, match=r"model\.onnx is not a readable ONNX model"):
         broken(tmp_path).evaluate(CONFIG, 5)
 
 
@@ -159,8 +159,8 @@ def broken(folder: Path) -> LCBench:
 
 
 def test_a_model_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = Mock(wraps=onnx._session)
-    monkeypatch.setattr(onnx, "_session", load)
+    load = Mock(wraps=onnx._open_session)
+    monkeypatch.setattr(onnx, "_open_session", load)
     bench = LCBench("3945", data_folder())
     assert bench.evaluate(CONFIG, 5) == bench.evaluate(CONFIG, 5)
     assert load.call_count == 1

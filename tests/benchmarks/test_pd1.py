@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from boosted_models import saved, trained
-from shared import data_folder, paper_folder
+from real_data import data_folder, paper_folder
 
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.pd1 import PD1, STAND_IN, SURROGATE, PD1StandIn
@@ -191,7 +191,7 @@ def test_a_broken_stand_in_is_refused(tmp_path: Path) -> None:
     path = tmp_path / STAND_IN.format(TASKS["wmt"].stand_in)
     path.parent.mkdir()
     path.write_bytes(b"no model")
-    with pytest.raises(DataError, match="is no ONNX model"):
+    with pytest.raises(DataError, match="is not a readable ONNX model"):
         PD1StandIn("wmt", tmp_path).evaluate(CONFIG, 19)
 
 

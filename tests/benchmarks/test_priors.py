@@ -1,4 +1,4 @@
-"""Near-optimum, good and bad priors, as the experiments define them."""
+"""Near-optimum, good and bad priors, as in the paper."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ from priorband import (
 )
 from priorband.benchmarks.priors import (
     perturbed,
-    perturbed_as_shipped,
+    perturbed_as_published,
     prior_centre,
     searched_centres,
 )
@@ -46,7 +46,7 @@ CENTRE = Config(lr=1e-3, x=5.0, n=500, act="gelu", one="only", k=3)
 
 
 class Bowl:
-    """A benchmark with every kind of parameter that counts what it is asked."""
+    """A benchmark with every kind of parameter that counts its evaluations."""
 
     space = SPACE
     fidelity = Fidelity("epochs", 1, 27)
@@ -104,7 +104,7 @@ def test_near_the_optimum_a_category_is_swapped_for_another_one_time_in_four(
         assert counts[other] / 3000 == pytest.approx(0.25 / 3, abs=0.026)
 
 
-def test_near_the_optimum_what_cannot_move_stays(near: list[Config]) -> None:
+def test_near_the_optimum_constants_stay_the_same(near: list[Config]) -> None:
     assert {(config["one"], config["k"]) for config in near} == {("only", 3)}
 
 
@@ -193,7 +193,7 @@ def test_a_benchmarks_space_may_have_choices_and_constants() -> None:
         ((3, "good"), "enchmark"),
     ],
 )
-def test_a_benchmarks_prior_that_cannot_be_is_refused(
+def test_invalid_arguments_of_a_benchmarks_prior_are_refused(
     arguments: tuple[Any, ...], message: str
 ) -> None:
     with pytest.raises(SpaceError) as caught:
@@ -205,7 +205,7 @@ def test_a_benchmarks_prior_that_cannot_be_is_refused(
 def test_a_hartmann_function_of_other_dimensions_is_refused(dimensions: Any) -> None:
     with pytest.raises(SpaceError) as caught:
         lib.Hartmann(dimensions)
-    assert f"3 or 6 dimensions, got {dimensions!r}." in str(caught.value)
+    assert f"`dimensions` must be 3 or 6, got {dimensions!r}." in str(caught.value)
 
 
 @pytest.mark.parametrize(("dimensions", "loss"), [(3, -3.2898530323707105), (6, -1.98069391564061)])
@@ -217,13 +217,13 @@ def test_tv12_the_shipped_perturbation_of_hartmann_is_uniform(dimensions: int, l
 
 def test_tv17_the_shipped_perturbation_shifts_all_numbers_alike_and_keeps_categories() -> None:
     space = Space({"x": Float(0, 1), "c": Categorical(["a", "b"]), "y": Float(0, 2)})
-    moved = perturbed_as_shipped(space, {"x": 0.5, "c": "b", "y": 1.0}, 133077)
+    moved = perturbed_as_published(space, {"x": 0.5, "c": "b", "y": 1.0}, 133077)
     assert moved["c"] == "b"
     assert moved["x"] == pytest.approx(0.5 + 0.0214764472, abs=1e-10)
     assert moved["y"] == pytest.approx(1.0 + 2 * 0.0214764472, abs=1e-9)
 
 
-def test_a_seed_moves_a_centre_to_the_same_place_for_ever() -> None:
+def test_a_seed_always_gives_the_same_perturbation() -> None:
     space = Hartmann(3).space
     moved = perturbed(space, dict.fromkeys(space.names, 0.5), 1)
     assert list(moved.values()) == pytest.approx([0.35607788, 0.04138184, 0.56645632])

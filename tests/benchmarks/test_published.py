@@ -1,4 +1,4 @@
-"""Priors as the published experiments had them."""
+"""The priors of the published experiments."""
 
 import csv
 import gzip
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from real_data import data_folder, paper_folder
 from scipy import stats
-from shared import data_folder, paper_folder
 
 from priorband import Categorical, Float, Integer, Space
 from priorband.benchmarks.lcbench import PAPER_TASKS, LCBench
@@ -53,7 +53,7 @@ def test_an_integer_is_drawn_twice_as_wide_as_it_is_scored() -> None:
         assert stats.kstest(rows[:, column], wide.cdf).pvalue > 1e-3
 
 
-def test_an_incumbents_density_has_the_same_shape_elsewhere() -> None:
+def test_the_density_around_an_incumbent_has_the_same_shape() -> None:
     moved = published_prior(SPACE, CENTRE).around(CENTRE | {"layers": 1})
     assert moved.densities[0] == Unequal(1, 5, False, 0.1)
     assert moved.mode["layers"] == 1

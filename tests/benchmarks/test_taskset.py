@@ -1,4 +1,4 @@
-"""TaskSet: the tables as they are described, and the row that answers."""
+"""TaskSet: the tables match their description, and the nearest row is used."""
 
 import math
 import pickle
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_data import data_folder
 from scipy import stats
-from shared import data_folder
 
 from priorband import SpaceError
 from priorband.benchmarks.base import Array, Benchmark
@@ -32,7 +32,7 @@ def table(task: str) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_the_losses_are_those_that_are_described(task: str) -> None:
+def test_the_losses_match_their_description(task: str) -> None:
     described, correlations, missing = DESCRIBED[task]
     _, curves = table(task)
     assert np.isnan(curves).any(axis=1).sum() == missing
@@ -46,7 +46,7 @@ def test_the_losses_are_those_that_are_described(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_each_row_of_a_table_answers_for_itself(task: str) -> None:
+def test_each_trained_configuration_has_its_own_losses(task: str) -> None:
     bench = TaskSet(task, data_folder())
     values, curves = table(task)
     searched = np.column_stack((values[:, 0], 1 - values[:, 1:3], values[:, 3:]))
@@ -68,7 +68,7 @@ def test_no_untrained_network_counts_as_failed() -> None:
         assert np.nanmax(curves[:, 0]) < HIGHEST / 3
 
 
-def test_it_is_a_benchmark_that_travels() -> None:
+def test_it_is_a_benchmark_that_can_be_pickled() -> None:
     bench: Benchmark = TaskSet(GRU, data_folder())
     copy = pickle.loads(pickle.dumps(bench))
     assert repr(copy) == "TaskSet('imdb_patch32_GRU128_bs128')"
@@ -81,19 +81,19 @@ def test_fidelities_beyond_a_curve_and_unknown_tasks_are_refused() -> None:
         TaskSet("imdb")
     bench = TaskSet(GRU, data_folder())
     for point in (0, 52, math.nan):
-        with pytest.raises(SpaceError, match="`points` is on record from 1 to 51, got"):
+        with pytest.raises(SpaceError, match="`points` must be between 1 and 51, got"):
             bench.evaluate(bench.optimum[0], point)
 
 
-def test_a_table_that_is_missing_or_is_another_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"TaskSet needs the file .* of a data folder"):
+def test_a_missing_or_different_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"TaskSet needs the file .* from a data folder"):
         TaskSet(GRU)
-    with pytest.raises(DataError, match=r"needs the file .*GRU128_bs128.npz, which is not there"):
+    with pytest.raises(DataError, match=r"needs the file .*GRU128_bs128.npz, which does not exist"):
         TaskSet(GRU, tmp_path)
     path = tmp_path / FILE.format(GRU)
     path.parent.mkdir()
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="is no table of TaskSet"):
+    with pytest.raises(DataError, match="is not a table of TaskSet"):
         TaskSet(GRU, tmp_path)
     np.savez(path, hp=np.ones((4, 2)), valid=np.ones((4, 51)), hp_names=np.array(["a", "b"]))
     with pytest.raises(DataError, match=r"settings of learning_rate, .* \(4, 51\) for a, b"):

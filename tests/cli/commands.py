@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from waiting import LONGEST
 
 import priorband as pb
 
@@ -13,27 +16,33 @@ WORKERS = Path(__file__).parents[1] / "workers"
 """The folder with the objectives."""
 
 BASIC = ("--objective", "objectives:value", "--fidelity", "objectives:EPOCHS")
-SLOW = ("--objective", "objectives:slow", "--fidelity", "objectives:EPOCHS")
+WAITS = ("--objective", "objectives:waits", "--fidelity", "objectives:EPOCHS")
 
 
 def priorband(*words: object, cwd: Path = WORKERS) -> "subprocess.CompletedProcess[str]":
     """What a command prints, and its exit code."""
     command = [sys.executable, "-m", "priorband", *map(str, words)]
     return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=120, env=environment()
+        command, cwd=cwd, capture_output=True, text=True, timeout=LONGEST, env=environment()
     )
 
 
-def started(*words: object, cwd: Path = WORKERS) -> "subprocess.Popen[str]":
-    """A command that goes on until it ends or is stopped."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "priorband", *map(str, words)],
-        cwd=cwd,
-        text=True,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+@contextmanager
+def started(
+    *words: object, cwd: Path = WORKERS, **options: Any
+) -> Iterator["subprocess.Popen[str]"]:
+    """A command that goes on until it ends or is stopped; afterwards it is gone."""
+    command = [sys.executable, "-m", "priorband", *map(str, words)]
+    given: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "env": environment(),
+    } | options
+    with subprocess.Popen(command, cwd=cwd, text=True, **given) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def environment() -> dict[str, str]:
@@ -42,16 +51,8 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in names}
 
 
-def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait until something is true."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come true"
-        time.sleep(0.05)
-
-
-def under_way(where: Path | str, steps: int = 1) -> bool:
-    """Whether a trial of a study runs, and has saved so many steps."""
+def has_saved_a_step(where: Path | str) -> bool:
+    """Whether a running trial of a study has saved a step; with `waits`, that stays true."""
     try:
         with pb.open_study(where, read_only=True) as study:
             running = [number for number, opened in study.ledger.running.items() if opened.held]
@@ -60,7 +61,7 @@ def under_way(where: Path | str, steps: int = 1) -> bool:
             places = [folder.root / "trials" / str(number) for number in running]
     except pb.PriorbandError:
         return False
-    return any(list(place.glob(f"*.step-{steps}")) for place in places)
+    return any(list(place.glob("*.step-*")) for place in places)
 
 
 def no_control_codes(text: str) -> bool:

@@ -1,24 +1,23 @@
-"""`priorband bench`: lists, runs, what is refused, and how it is stopped."""
+"""`priorband bench`: lists, runs, errors and interruptions."""
 
 import csv
 import io
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import environment, no_control_codes, priorband, until
-from shared import data_folder
+from commands import no_control_codes, priorband, started
+from real_data import data_folder
+from waiting import LONGEST, wait_until
 
 from priorband.cli import main
-from priorband.cli.bench_commands import here
+from priorband.cli.bench_commands import available_benchmarks
 from priorband.experiments.cases import Case
 from priorband.experiments.progress import Progress
-from priorband.experiments.running import Places
-from priorband.experiments.store import LINES, Store
+from priorband.experiments.result_store import LINES_FILE, ResultStore
+from priorband.experiments.runner import Folders
 
 NAME = "hartmann3-good"
 SMALL = ("--benchmarks", NAME, "--methods", "random", "--seeds", "2", "--budget", "1")
@@ -27,7 +26,7 @@ FOLDERS = ("PRIORBAND_DATA", "PRIORBAND_PAPER", "PRIORBAND_JAHS")
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folders but those that a test names; results lie in the test's own."""
+    """No folders are set in the environment, and results are in the test's own folder."""
     for name in FOLDERS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -47,43 +46,48 @@ def listed(capsys: Any, *words: str) -> dict[str, str]:
     return {line.split()[0]: line for line in out.splitlines()}
 
 
-def test_without_data_a_list_says_what_is_missing_and_how_to_name_it(capsys: Any) -> None:
+def test_without_data_the_list_says_what_is_missing_and_how_to_set_it(capsys: Any) -> None:
     found = listed(capsys)
-    assert found[NAME].endswith("MFH3 (good correlation): here")
+    assert found[NAME].endswith("MFH3 (good correlation): available")
     assert (
-        "missing: a folder with lcbench/model.onnx: name it with --data or PRIORBAND_DATA"
+        "missing: a folder with lcbench/model.onnx: set it with --data or PRIORBAND_DATA"
         in (found["lcbench-126026"])
     )
-    assert "name it with --jahs or PRIORBAND_JAHS" in found["jahs-cifar10"]
+    assert "set it with --jahs or PRIORBAND_JAHS" in found["jahs-cifar10"]
     assert "PD1-WMT (stand-in): missing" in found["pd1-wmt-standin"]
-    assert [line for line in found.values() if line.endswith(": here")] == [
+    assert [line for line in found.values() if line.endswith(": available")] == [
         line for name, line in found.items() if name.startswith("hartmann")
     ]
 
 
-def test_a_list_of_all_has_the_tasks_that_the_paper_does_not_use(capsys: Any) -> None:
+def test_the_complete_list_has_the_tasks_that_the_paper_does_not_use(capsys: Any) -> None:
     few, every = listed(capsys), listed(capsys, "--all")
     more = set(every) - set(few)
     assert len(more) == 34 - 5 and all(name.startswith("lcbench-") for name in more)
 
 
-def test_with_data_a_list_says_what_is_here(capsys: Any) -> None:
+def test_with_data_the_list_says_what_is_available(capsys: Any) -> None:
     pytest.importorskip("onnxruntime")
     data = data_folder()
     found = listed(capsys, "--data", str(data))
-    assert found["lcbench-126026"].endswith("LC-126026: here")
+    assert found["lcbench-126026"].endswith("LC-126026: available")
     assert "missing: the file " in found["pd1-wmt"] and str(data) in found["pd1-wmt"]
-    assert {one.published for one in here(Places(Path(), data))} >= {"LC-126026", "PD1-WMT"}
+    assert {one.paper_name for one in available_benchmarks(Folders(Path(), data))} >= {
+        "LC-126026",
+        "PD1-WMT",
+    }
 
 
-def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stand_in_is_used_only_if_the_real_benchmark_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from priorband.benchmarks.catalogue import CatalogueEntry
 
     lacking = {"pd1-wmt", "jahs-cifar10"}
     monkeypatch.setattr(
         CatalogueEntry, "missing", lambda self, data: self.name if self.name in lacking else ""
     )
-    names = {one.published: one.name for one in here(Places(Path()))}
+    names = {one.paper_name: one.name for one in available_benchmarks(Folders(Path()))}
     assert names["PD1-WMT"] == "pd1-wmt-standin" and names["PD1-LM1B"] == "pd1-lm1b"
     assert "JAHS-C10" not in names and len(names) == 11
 
@@ -101,20 +105,20 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         ([*SMALL, "--rules", "papr"], "Unknown rules 'papr'. Did you mean 'paper'?"),
         (["--preset", "paper-small", "--rules", "x"], "Unknown rules 'x'. Known: authors, paper"),
         (["--preset", "paper-small", "--priors", "god"], "Unknown prior 'god'."),
-        (["--methods", "random"], "Name a --preset, or --benchmarks and --methods of your own."),
-        (["--benchmarks", NAME], "Name a --preset, or --benchmarks and --methods of your own."),
-        ([], "Name a --preset, or --benchmarks and --methods of your own."),
+        (["--methods", "random"], "Use --preset, or both --benchmarks and --methods."),
+        (["--benchmarks", NAME], "Use --preset, or both --benchmarks and --methods."),
+        ([], "Use --preset, or both --benchmarks and --methods."),
         (
             ["--preset", "paper-parallel", "--rules", "published"],
-            "has no runs under these rules, only paper.",
+            "the preset paper-parallel has only runs under the rules paper.",
         ),
         (
             ["--preset", "ablations", "--rules", "published", "--benchmarks", NAME],
-            "the preset ablations has no runs under these rules, only paper.",
+            "the preset ablations has only runs under the rules paper.",
         ),
-        ([*SMALL, "--data", "none"], "--data names 'none', which is no folder. Name one that is."),
-        ([*SMALL, "--paper", "none"], "--paper names 'none', which is no folder."),
-        ([*SMALL, "--jahs", "none"], "--jahs names 'none', which is no folder."),
+        ([*SMALL, "--data", "none"], "--data is 'none', which is not a folder. Set it"),
+        ([*SMALL, "--paper", "none"], "--paper is 'none', which is not a folder."),
+        ([*SMALL, "--jahs", "none"], "--jahs is 'none', which is not a folder."),
         (
             ["--benchmarks", "lcbench-126026", "--methods", "random"],
             "The benchmark lcbench-126026 needs a folder with lcbench/model.onnx",
@@ -129,17 +133,17 @@ def test_the_real_benchmark_goes_before_its_stand_in(monkeypatch: pytest.MonkeyP
         ),
         (
             ["--benchmarks", NAME, "--methods", "priorband", "--rules", "published"],
-            "Name it with --paper or PRIORBAND_PAPER, or take --rules paper.",
+            "Set it with --paper or PRIORBAND_PAPER, or use --rules paper.",
         ),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_anything_is(
+def test_invalid_options_are_refused_before_anything_is_run(
     words: list[str], said: str, capsys: Any, tmp_path: Path
 ) -> None:
     assert run(*words) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("priorband: ") and said in err
-    assert Store(tmp_path / "bench-results").records == {}
+    assert ResultStore(tmp_path / "bench-results").records == {}
 
 
 @pytest.mark.parametrize(
@@ -153,7 +157,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is(
         (["--prior", "good"], "Did you mean --priors?"),
     ],
 )
-def test_words_that_do_not_fit_end_with_two(words: list[str], said: str, capsys: Any) -> None:
+def test_malformed_arguments_exit_with_2(words: list[str], said: str, capsys: Any) -> None:
     with pytest.raises(SystemExit) as ended:
         run(*words)
     out, err = capsys.readouterr()
@@ -174,25 +178,25 @@ def test_every_command_has_help(capsys: Any) -> None:
 def test_a_grid_runs_once_and_is_reported(capsys: Any, tmp_path: Path) -> None:
     assert run(*SMALL) == 0
     out, err = capsys.readouterr()
-    assert out == "Results are in bench-results. `priorband bench report` shows them.\n"
-    assert "2 runs, 0 of them done before." in err and "All 2 runs are done" in err
+    assert out == "The results are in bench-results. `priorband bench report` shows them.\n"
+    assert "2 runs, 0 already done." in err and "All 2 runs are done" in err
     before = (tmp_path / "bench-results" / "times.csv").read_text()
     assert run(*SMALL) == 0
-    assert "2 runs, 2 of them done before." in capsys.readouterr().err
+    assert "2 runs, 2 already done." in capsys.readouterr().err
     assert (tmp_path / "bench-results" / "times.csv").read_text() == before
     assert main(["bench", "report"]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"The report is {Path('bench-results/report/report.html')}")
-    assert "2 runs of 1 benchmark." in err
+    assert "2 runs on 1 benchmark." in err
     assert (tmp_path / "bench-results" / "report" / "report.html").is_file()
 
 
-def test_what_is_asked_for_takes_the_place_of_what_a_preset_has(tmp_path: Path) -> None:
-    """A preset of the paper's benchmarks runs on others, though none of the paper's is here."""
+def test_options_replace_the_values_of_a_preset(tmp_path: Path) -> None:
+    """A preset runs on other benchmarks although none of the paper's is available."""
     words = ("--benchmarks", NAME, "--methods", "random", "priorband", "--priors", "bad")
     few = ("--seeds", "1", "--budget", "1", "--workers", "2", "--results", "r")
     assert run("--preset", "paper-parallel", "--rules", "paper", *words, *few) == 0
-    assert sorted(Store(tmp_path / "r").records) == [
+    assert sorted(ResultStore(tmp_path / "r").records) == [
         ("paper", NAME, "bad", "priorband", 2, 0),
         ("paper", NAME, "none", "random", 2, 0),
     ]
@@ -203,7 +207,7 @@ def test_a_report_takes_more_folders_and_names_those_without_results(
 ) -> None:
     assert main(["bench", "report"]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and "There are no results in bench-results. Make some with" in err
+    assert out == "" and "There are no results in bench-results. Create some with" in err
     assert run(*SMALL) == 0 and run(*SMALL, "--methods", "hyperband", "--results", "more") == 0
     capsys.readouterr()
     assert main(["bench", "report", "--also", "more", "none"]) == 1
@@ -213,33 +217,26 @@ def test_a_report_takes_more_folders_and_names_those_without_results(
         assert {row["method"] for row in csv.DictReader(lines)} == {"random", "hyperband"}
 
 
-def test_without_a_terminal_nothing_but_lines_is_printed(tmp_path: Path) -> None:
+def test_without_a_terminal_only_lines_of_text_are_printed(tmp_path: Path) -> None:
     done = priorband("bench", "run", *SMALL, "--processes", 2, cwd=tmp_path)
     assert done.returncode == 0
     assert no_control_codes(done.stdout) and no_control_codes(done.stderr)
 
 
-def test_a_grid_that_is_interrupted_keeps_what_it_has_done(tmp_path: Path) -> None:
+def test_an_interrupted_grid_keeps_its_finished_runs(tmp_path: Path) -> None:
     words = ("--benchmarks", NAME, "--methods", "hyperband", "--seeds", "5000", "--budget", "20")
-    grid = subprocess.Popen(
-        [sys.executable, "-m", "priorband", "bench", "run", *words, "--processes", "1"],
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    lines = tmp_path / "bench-results" / LINES
-    until(lambda: lines.is_file() and lines.read_bytes().count(b"\n") >= 3)
-    os.killpg(grid.pid, signal.SIGINT)  # as a terminal does: to all of them
-    out, err = grid.communicate(timeout=60)
+    lines = tmp_path / "bench-results" / LINES_FILE
+    alone = {"start_new_session": True}
+    with started("bench", "run", *words, "--processes", 1, cwd=tmp_path, **alone) as grid:
+        wait_until(lambda: lines.is_file() and lines.read_bytes().count(b"\n") >= 3, "three runs")
+        os.killpg(grid.pid, signal.SIGINT)  # as a terminal does: to all of them
+        out, err = grid.communicate(timeout=LONGEST)
     assert (grid.returncode, out) == (130, "")
-    assert err.splitlines() == [
-        "5000 runs, 0 of them done before.",
-        "Stopped. What is done is kept: the same command goes on.",
-    ]
-    assert 3 <= len(Store(tmp_path / "bench-results").records) < 5000
+    first, *progress, last = err.splitlines()
+    assert first == "5000 runs, 0 already done."
+    assert last == "Stopped. Finished runs are kept: run the same command to continue."
+    assert all("of 5000 runs" in line for line in progress)
+    assert 3 <= len(ResultStore(tmp_path / "bench-results").records) < 5000
 
 
 # Progress
@@ -255,7 +252,7 @@ class Terminal(io.StringIO):
 CASES = [Case("paper", NAME, "none", "random", 1, seed, 1.0) for seed in range(4)]
 
 
-def test_on_a_terminal_a_bar_shows_how_far_it_is_and_how_long_it_takes(
+def test_in_a_terminal_a_bar_shows_progress_and_time_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
@@ -263,18 +260,18 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is_and_how_long_it_takes(
     terminal = Terminal()
     shown = Progress(2, terminal)
     shown.begin(CASES, 6)
-    shown.ran(CASES[0], 60.0)
+    shown.case_done(CASES[0], 60.0)
     shown._bar.refresh()
     assert "7/10" in terminal.getvalue() and "about 2 min left" in terminal.getvalue()
     for case in CASES[1:]:
-        shown.ran(case, 60.0)
+        shown.case_done(case, 60.0)
     shown.end()
     said = terminal.getvalue()
-    assert "10/10" in said and "240 s of CPU" in said
+    assert "10/10" in said and "240 s of CPU time" in said
     assert said.rindex("\x1b[?25h") > said.rindex("\x1b[?25l")  # the cursor is back
 
 
-def test_a_bar_that_is_stopped_gives_the_terminal_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_bar_restores_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     terminal = Terminal()
     shown = Progress(1, terminal)
@@ -286,16 +283,16 @@ def test_a_bar_that_is_stopped_gives_the_terminal_back(monkeypatch: pytest.Monke
     assert "All" not in said
 
 
-def test_where_all_is_done_before_there_is_no_bar() -> None:
+def test_there_is_no_bar_if_all_runs_were_done_before() -> None:
     terminal = Terminal()
     shown = Progress(1, terminal)
     shown.begin([], 5)
     shown.end()
     first, second = terminal.getvalue().splitlines()
-    assert first == "5 runs, 5 of them done before." and second.startswith("All 5 runs are done")
+    assert first == "5 runs, 5 already done." and second.startswith("All 5 runs are done")
 
 
-def test_lines_for_a_file_come_now_and_then_with_the_time_left(
+def test_lines_of_progress_are_printed_every_few_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
@@ -305,5 +302,5 @@ def test_lines_for_a_file_come_now_and_then_with_the_time_left(
     shown.begin(CASES, 0)
     for case in CASES[:3]:
         now[0] += 6.0
-        shown.ran(case, 6.0)
+        shown.case_done(case, 6.0)
     assert file.getvalue().splitlines()[1:] == ["2 of 4 runs, about 12 s left"]

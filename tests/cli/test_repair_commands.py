@@ -56,7 +56,7 @@ def test_failed_trials_are_tried_again(
 ) -> None:
     assert main(["retry", where, *words]) == 0
     many = f"{len(trials)} trial{'s' if len(trials) > 1 else ''}"
-    assert capsys.readouterr().out == f"Put first in line: {many}.\n"
+    assert capsys.readouterr().out == f"Queued to be tried next: {many}.\n"
     assert next_configs(where, len(trials)) == configs(where, *trials)
 
 
@@ -65,22 +65,22 @@ def test_what_is_in_line_already_is_not_put_there_again(where: str, capsys: Any)
     capsys.readouterr()
     assert main(["retry", where, "--failed"]) == 0
     said = capsys.readouterr().out
-    assert "Put first in line: 1 trial." in said and "already: 2 trials." in said
+    assert "Queued to be tried next: 1 trial." in said and "already queued: 2 trials." in said
 
 
 def test_retrying_with_a_budget_that_is_handed_out_says_so(where: str, capsys: Any) -> None:
     with pb.open_study(where) as study:
         study.limit(1)
     assert main(["retry", where, "1"]) == 0
-    assert "The budget is handed out (trainings)" in capsys.readouterr().out
+    assert "The budget is used up (trainings)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 2, "name trials by number"),
-        (["1", "--failed"], 2, "name trials by number"),
-        (["one"], 2, "a trial is a number"),
+        ([], 2, "give either the numbers of trials"),
+        (["1", "--failed"], 2, "give either the numbers of trials"),
+        (["one"], 2, "a trial must be a number"),
         (["--kind", "raced"], 2, "Did you mean raised?"),
         (["0"], 1, "Trial 0 has not failed"),
         (["99"], 1, "There is no trial 99"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_retried_is_refused(
 def test_a_sound_journal_is_called_so(where: str) -> None:
     done = priorband("journal", "check", where)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{where} is sound: 10 records of 4 trials.\n"
+    assert done.stdout == f"{where} is not damaged: 10 records of 4 trials.\n"
 
 
 def test_a_damaged_journal_is_found_and_saved(where: str, tmp_path: Path) -> None:

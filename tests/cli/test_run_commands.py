@@ -72,7 +72,9 @@ def test_modules_of_the_current_folder_are_found_by_trials_too(tmp_path: Path) -
         (tmp_path / "mine.py").read_text().replace("(0, 1)", "(0, 2)")
     )
     note = priorband("run", "s", "--objective", "mine:accuracy", cwd=tmp_path)
-    assert note.returncode == 0 and "space in mine is not the study's own" in note.stderr
+    assert (
+        note.returncode == 0 and "space in mine differs from the space of the study" in note.stderr
+    )
     other = priorband(*words, "--space", "mine:space", cwd=tmp_path)
     assert other.returncode == 1
     assert "`x`: high is 1.0 in the study, 2.0 here" in other.stderr
@@ -149,11 +151,11 @@ SPACES = {
 
 
 def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
-    from priorband.cli.load_objects import space_in, space_named
+    from priorband.cli.load_objects import load_space, read_space
 
     for name, text in SPACES.items():
         (tmp_path / f"{name}.json").write_text(text)
-    assert space_in(tmp_path / "good.json") == pb.Space(
+    assert read_space(tmp_path / "good.json") == pb.Space(
         {
             "lr": pb.Float(1e-5, 0.1, log=True, prior=0.001),
             "n": pb.Integer(1, 5),
@@ -165,16 +167,16 @@ def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
     )
     for name in ("list", "broken", "twice", "untyped", "unknown", "wrong", "belief", "missing"):
         with pytest.raises(pb.SpaceError):
-            space_named(str(tmp_path / f"{name}.json"))
+            load_space(str(tmp_path / f"{name}.json"))
 
 
 WRONG = [
     (("--objective", "nothing:f"), 1, "There is no module 'nothing'"),
     (("--objective", "objectives:valu"), 1, "Did you mean 'value'?"),
-    (("--objective", "objectives:SPACE"), 1, "is no function but Space"),
+    (("--objective", "objectives:SPACE"), 1, "must be a function that is called with a trial"),
     (("--objective", "objectives.py:value"), 2, "write objectives:value"),
-    (("--objective", "objectives"), 2, "is not module:name"),
-    (("--objective", "json:loads"), 1, "json has no SPACE to begin one with"),
+    (("--objective", "objectives"), 2, "does not have the form module:name"),
+    (("--objective", "json:loads"), 1, "json has no SPACE to create one with"),
     ((*BASIC, "--space", "objectives:EPOCHS"), 1, "must be a Space, but is Fidelity"),
     ((*BASIC, "--space", "none.json"), 1, "none.json cannot be read: No such file"),
     ((*BASIC[:2], "--fidelity", "objectives:SPACE"), 1, "must be a Fidelity, but is Space"),
@@ -184,9 +186,9 @@ WRONG = [
     ((*BASIC, "--budget", "0"), 2, "it must be above 0, got 0"),
     ((*BASIC, "--budget", "nan"), 2, "'nan' is not a number"),
     ((*BASIC, "--trials", "2.5"), 2, "must be a whole number"),
-    (BASIC, 1, "is a new study and needs a budget, such as --budget 12"),
+    (BASIC, 1, "is a new study and needs a budget: --budget 12"),
     ((*BASIC, "--budget", "1", "--method", "priorbnd"), 1, "Did you mean 'priorband'?"),
-    ((*BASIC, "--budget", "1", "--retries", "raised"), 2, "is not kind=attempts"),
+    ((*BASIC, "--budget", "1", "--retries", "raised"), 2, "does not have the form kind=attempts"),
     ((*BASIC, "--budget", "1", "--retries", "raced=2"), 1, "Did you mean 'raised'?"),
     ((*BASIC, "--budget", "1", "--same-process", "--trial-seconds", "5"), 1, "Time limits need"),
     ((*BASIC, "--budget", "1", "--workers", "0"), 2, "at least 1"),

@@ -4,16 +4,32 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from commands import SLOW, WORKERS, environment, no_control_codes, priorband, started, until
-from commands import under_way as steps_done
+from commands import (
+    WAITS,
+    environment,
+    has_saved_a_step,
+    no_control_codes,
+    priorband,
+    started,
+)
+from waiting import LONGEST, wait_until
 
 import priorband as pb
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the objective `waits` looks at."""
+    folder = tmp_path / "gate"
+    folder.mkdir()
+    monkeypatch.setenv("PRIORBAND_TEST_GATE", str(folder))
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -25,22 +41,20 @@ import priorband as pb
         (2, signal.SIGTERM, 1, 143),
     ],
 )
-def test_a_stopped_run_hands_its_trials_back_and_can_be_resumed(
-    tmp_path: Path, workers: int, number: signal.Signals, times: int, code: int
+def test_a_stopped_run_hands_its_trials_back_and_can_be_resumed(  # noqa: PLR0913  # a matrix
+    tmp_path: Path, gate: Path, workers: int, number: signal.Signals, times: int, code: int
 ) -> None:
-    words = ("run", tmp_path / "s", *SLOW, "--trials", 2, "--workers", workers)
-    process = started(*words)
-    try:
-        until(lambda: steps_done(tmp_path / "s"))
-        for _ in range(times):
+    words = ("run", tmp_path / "s", *WAITS, "--trials", 2, "--workers", workers)
+    if times == 2:
+        (gate / "ignore-stop").touch()
+    with started(*words) as process:
+        wait_until(lambda: has_saved_a_step(tmp_path / "s"), "the first step")
+        process.send_signal(number)
+        if times == 2:
+            wait_until((gate / "asked").exists, "the trial to be asked to stop")
             process.send_signal(number)
-            time.sleep(0.05)  # two signals at once are one
-        stopped = time.monotonic()
-        out, err = process.communicate(timeout=30)
-    finally:
-        process.kill()
+        out, err = process.communicate(timeout=LONGEST)
     assert process.returncode == code, err
-    assert time.monotonic() - stopped < 10
     assert f"Stopped by {number.name}. Run the same again to resume" in out
     again = " ".join(map(str, words))
     assert err == f"To resume: priorband {again}\n" and no_control_codes(out)
@@ -48,6 +62,7 @@ def test_a_stopped_run_hands_its_trials_back_and_can_be_resumed(
         assert study.ledger.failures == {} and study.journal.leases() == []
         assert study.ledger.waiting.keys() == study.ledger.running.keys() != set()
     if times == 1 and workers == 1:
+        (gate / "go").touch()
         done = priorband(*words)
         assert done.returncode == 0, done.stderr
         with pb.open_study(tmp_path / "s", read_only=True) as study:
@@ -55,33 +70,35 @@ def test_a_stopped_run_hands_its_trials_back_and_can_be_resumed(
             assert study.ledger.winners == {0: 2}  # the second attempt went on from the first
 
 
+def chunks(terminal: int) -> Iterator[bytes]:
+    """What is written on a terminal, until all who write have closed it."""
+    deadline = time.monotonic() + LONGEST
+    while select.select([terminal], [], [], max(0.0, deadline - time.monotonic()))[0]:
+        try:
+            chunk = os.read(terminal, 65536)
+        except OSError:  # nobody has it open any longer
+            return
+        yield chunk
+    raise AssertionError(f"the terminal is still in use after {LONGEST:g} s")
+
+
+@pytest.mark.usefixtures("gate")
 def test_a_terminal_is_left_as_it_was(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    words = ["run", str(tmp_path / "s"), *SLOW, "--trials", "2"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "priorband", *words],
-        cwd=WORKERS,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=environment() | {"TERM": "xterm", "COLUMNS": "60", "LINES": "20"},
-    )
-    os.close(theirs)
-    shown = b""
+    look = environment() | {"TERM": "xterm", "COLUMNS": "60", "LINES": "20"}
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    words = ("run", tmp_path / "s", *WAITS, "--trials", 2)
     try:
-        until(lambda: steps_done(tmp_path / "s"))
-        time.sleep(1.5)
-        process.send_signal(signal.SIGINT)
-        while process.poll() is None or select.select([ours], [], [], 0.2)[0]:
-            if select.select([ours], [], [], 0.2)[0]:
-                try:
-                    shown += os.read(ours, 65536)
-                except OSError:
-                    break
-        assert process.wait(30) == 130
+        with started(*words, env=look, **streams) as process:
+            os.close(theirs)
+            shown, asked = b"", False
+            for chunk in chunks(ours):
+                shown += chunk
+                if b"1 running" in shown and not asked:
+                    process.send_signal(signal.SIGINT)
+                    asked = True
+            assert process.wait(LONGEST) == 130
     finally:
-        process.kill()
-        process.wait()
         os.close(ours)
     text = shown.decode()
     assert "1 running" in text and "To resume: priorband run" in text

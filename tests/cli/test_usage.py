@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import environment, priorband
+from commands import environment, priorband, started
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.cli.entry_point import main
@@ -17,14 +18,14 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["statsu", "s"], "priorband: There is no 'statsu' here. Did you mean status?"),
+        (["statsu", "s"], "priorband: There is no command 'statsu'. Did you mean status?"),
         (["run", "s", "--objectiv", "a:b"], "There is no option --objectiv. Did you mean --obj"),
         (["run", "s", "--worker=2"], "There is no option --worker. Did you mean --workers?"),
         (["status", "s", "--wach"], "Did you mean --watch?"),
         (["--verison"], "Did you mean --version?"),
         (
             ["journal", "chek", "s"],
-            "priorband journal: There is no 'chek' here. Did you mean check?",
+            "priorband journal: There is no command 'chek'. Did you mean check?",
         ),
         (["journal", "check", "s", "--quik"], "There is no option --quik."),
         (["export", "s", "--csv", "--json"], "not allowed with"),
@@ -32,11 +33,11 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
             ["run", "s", "--objective", "a:b", "--keep", "al"],
             "argument --keep: invalid choice: 'al'",
         ),
-        (["qqq\x1b[2J"], "There is no 'qqq\\x1b[2J' here."),
+        (["qqq\x1b[2J"], "There is no command 'qqq\\x1b[2J'."),
         (["status"], "the following arguments are required: STUDY"),
         (["status", "one", "two"], "unrecognized arguments: two"),
         ([], "the following arguments are required: COMMAND"),
-        (["qqqqq"], "There is no 'qqqqq' here.\n"),
+        (["qqqqq"], "There is no command 'qqqqq'.\n"),
     ],
 )
 def test_wrong_usage_ends_with_two_and_a_suggestion(
@@ -46,7 +47,7 @@ def test_wrong_usage_ends_with_two_and_a_suggestion(
         main(words)
     out, err = capsys.readouterr()
     assert ended.value.code == 2 and out == "" and said in err and "\x1b" not in err
-    assert "--help` lists what there is." in err
+    assert "--help` to see what is available." in err
 
 
 def test_the_version_is_that_of_the_library(capsys: Any) -> None:
@@ -122,7 +123,7 @@ def test_what_was_not_foreseen_is_one_line(
     monkeypatch.setattr(status_commands, "open_for_reading", broken)
     assert main(["status", str(tmp_path)]) == 1
     err = capsys.readouterr().err
-    assert "ZeroDivisionError: oops\\x1b[2J. PRIORBAND_DEBUG=1 shows where." in err
+    assert "ZeroDivisionError: oops\\x1b[2J. Set PRIORBAND_DEBUG=1 to see" in err
     assert len(err.splitlines()) == 1
 
 
@@ -130,16 +131,10 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, pb.Fidelity("epochs", 1, 9)) as study:
         for _ in range(300):
             study.tell(study.ask(), 0.5)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "priorband", "export", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-    )
-    assert process.stdout and process.stderr
-    process.stdout.close()
-    assert process.wait(60) == 141 and process.stderr.read() == b""
-    process.stderr.close()
+    with started("export", tmp_path) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == "" and process.wait(LONGEST) == 141
 
 
 def test_a_range_of_one_rung_is_noted_without_a_place_in_our_code(tmp_path: Path) -> None:

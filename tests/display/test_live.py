@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -11,8 +12,14 @@ from rich.console import Console
 import priorband as pb
 from priorband.display import live, polling
 from priorband.display.live import LiveDisplay, panel
-from priorband.display.overview import Overview, Running, overview
-from priorband.display.summary import cells, counts, ending, progress, spent
+from priorband.display.overview import Overview, Running, study_overview
+from priorband.display.summary import (
+    budget_text,
+    final_lines,
+    progress_line,
+    running_cells,
+    trials_text,
+)
 from priorband.durable.messages import Assignment
 from priorband.values import replaced
 
@@ -30,9 +37,9 @@ def study(tmp_path: Path) -> Iterator[pb.DurableStudy]:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks and drawings as often as there are ticks."""
-    monkeypatch.setattr(polling, "LOOK", 0.0)
-    monkeypatch.setattr(polling, "COST", 0.0)
-    monkeypatch.setattr(live, "DRAW", 0.0)
+    monkeypatch.setattr(polling, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(polling, "COST_FACTOR", 0.0)
+    monkeypatch.setattr(live, "REDRAW_SECONDS", 0.0)
 
 
 def told(study: pb.DurableStudy, *losses: float) -> None:
@@ -41,7 +48,7 @@ def told(study: pb.DurableStudy, *losses: float) -> None:
 
 
 def seen(study: pb.DurableStudy) -> Overview:
-    return overview(study, study.journal.leases(), study.journal.now())
+    return study_overview(study, study.journal.leases(), study.journal.now())
 
 
 def no_control_codes(text: str) -> bool:
@@ -118,24 +125,29 @@ def test_live_leaves_the_terminal_as_it_was_when_something_breaks(study: pb.Dura
 
 
 def test_live_is_calm(study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    drawings = []
+    drawings, clock = list[float](), [100.0]
+    monkeypatch.setattr(live, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with LiveDisplay(study, io.StringIO(), (80, 24)) as shown:
-        monkeypatch.setattr(shown, "_draw", lambda: drawings.append(1))
-        for _ in range(1000):
+        monkeypatch.setattr(shown, "_draw", lambda: drawings.append(clock[0]))
+        for _ in range(99):
             shown.tick()
-    assert live.DRAW >= 0.25 and len(drawings) == 1
+            clock[0] += live.REDRAW_SECONDS / 50
+    assert live.REDRAW_SECONDS >= 0.25 and len(drawings) == 2
 
 
 def test_names_of_workers_and_origins_are_made_harmless() -> None:
     evil = "\x1b[2J[red]\n"
     one = Running(0, 1, None, 9, 0, evil, evil, evil, 0.0, 1.0, None, None, False)
-    assert all(no_control_codes(cell) and "\n" not in cell for cell in cells(one).values())
+    assert all(no_control_codes(cell) and "\n" not in cell for cell in running_cells(one).values())
 
 
 def test_words_for_a_study_without_a_budget(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         now = seen(study)
-    assert spent(now) == "0 trials, no budget"
-    assert counts(now) == "0 ended, 0 running"
-    assert progress(now).endswith("no result yet; nobody is at work")
-    assert list(ending(now, "a\nb")) == ["a\\nb", "No trial has succeeded: 0 ended, 0 running."]
+    assert budget_text(now) == "0 trials, no budget"
+    assert trials_text(now) == "0 ended, 0 running"
+    assert progress_line(now).endswith("no result yet; workers: none active")
+    assert list(final_lines(now, "a\nb")) == [
+        "a\\nb",
+        "No trial has succeeded: 0 ended, 0 running.",
+    ]

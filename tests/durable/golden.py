@@ -21,7 +21,7 @@ from priorband.durable import open as opening
 from priorband.durable import study as durable
 from priorband.durable.messages import Assignment, Report
 from priorband.durable.problem_data import problem_data
-from priorband.durable.serialize import to_plain
+from priorband.durable.serialize import to_data
 from priorband.problem import Problem
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
@@ -35,6 +35,7 @@ from priorband.samplers.ensemble_policy import (
 from priorband.storage import journal
 from priorband.storage.identity import Owner
 
+OWNER = Owner("host", "machine", "boot/space", 7, "8")
 DATA = Path(__file__).parent / "data" / "golden-records.json"
 EPOCHS = pb.Fidelity("epochs", 1, 9)
 MIXED = pb.Space(
@@ -88,7 +89,7 @@ def fixed() -> Iterator[None]:
         mock.patch.object(journal.Transaction, "__init__", init),
         mock.patch.object(durable, "worker_name", name),
         mock.patch.object(opening, "worker_name", name),
-        mock.patch.object(dispatch, "me", lambda: Owner("host", "machine", "boot/space", 7, "8")),
+        mock.patch.object(dispatch, "this_process", lambda: OWNER),
         mock.patch.object(os, "urandom", lambda n: bytes(next(byte) % 256 for _ in range(n))),
     ):
         yield
@@ -197,15 +198,15 @@ def problems() -> dict[str, Any]:
     )
     switches = (pb.Staged(pb.FromUniform(), pb.FromPrior(), one) for one in conditions)
     parts += [pb.Optimizer(pb.ASHA(), switch, eta=4, sizes="ceil") for switch in switches]
-    stored = {f"method {i}": to_plain(part) for i, part in enumerate(parts)}
+    stored = {f"method {i}": to_data(part) for i, part in enumerate(parts)}
     for name, belief in BELIEFS.items():
         prior = pb.prior(space, {"x": belief})
         problem = Problem(space, prior, EPOCHS, pb.optimizer("priorband"), 0)
         stored[f"prior {name}"] = problem_data(problem)
         spoken = pb.Space({"x": pb.Float(0, 1, prior=belief)})
-        stored[f"belief {name}"] = to_plain(spoken)
-    stored["mixed"] = to_plain(MIXED)
-    stored["fidelity"] = to_plain(pb.Fidelity("share", 0.1, 1.0))
+        stored[f"belief {name}"] = to_data(spoken)
+    stored["mixed"] = to_data(MIXED)
+    stored["fidelity"] = to_data(pb.Fidelity("share", 0.1, 1.0))
     return stored
 
 

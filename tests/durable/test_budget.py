@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import priorband as pb
@@ -84,7 +85,7 @@ def test_what_a_lost_worker_did_not_do_is_not_counted(
 ) -> None:
     clock = 1_000_000.0
     monkeypatch.setattr(study.journal, "now", lambda: clock)
-    monkeypatch.setattr("priorband.durable.expiry.fate", lambda owner: "dead")
+    monkeypatch.setattr("priorband.durable.expiry.liveness", lambda owner: "dead")
     study.turn(None, "a")
     clock += 100 * 3600  # the machine was off; the last sign of life was at the claim
     taken = study.turn(None, "b")
@@ -114,3 +115,13 @@ def test_a_budget_that_cannot_be_is_refused(study: pb.DurableStudy, wrong: Any) 
 def test_limits_must_be_positive_numbers(wrong: dict[str, float]) -> None:
     with pytest.raises(pb.errors.ArgumentError):
         pb.Budget(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+number: Any = np.int64
+
+
+@pytest.mark.parametrize("limit", [np.int64(2), np.float32(2), pb.Budget(trials=number(3))])
+def test_a_budget_may_be_a_number_of_numpys(tmp_path: Path, limit: Any) -> None:
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(limit)
+        assert study.budget.limits

@@ -45,7 +45,7 @@ from priorband import (
 )
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import registry
-from priorband.durable.serialize import config_reader, config_writer, shown, to_plain
+from priorband.durable.serialize import config_reader, config_writer, short_repr, to_data
 from priorband.errors import FormatError
 from priorband.problem import Problem
 from priorband.samplers.ensemble_policy import ensemble
@@ -259,12 +259,12 @@ def test_changed_data_is_another_problem_or_none(name: str, data: st.DataObject)
     [
         *({"seed": True}, {"seed": "0"}, {"seed": None}, {"seed": 1.0}, {"more": 1}),
         *({"space": None}, {"fidelity": None}, {"method": None}, {"prior": 3}),
-        *({"fidelity": to_plain(Fidelity("lr", 1, 9))}, {"space": to_plain(EPOCHS)}),
-        *({"method": to_plain(Hyperband())}, {"prior": to_plain(Normal(0.1))}),
-        *({"prior": to_plain(Space({"x": Float(0, 1)}).prior)}, {"method": {"@": "own"}}),
+        *({"fidelity": to_data(Fidelity("lr", 1, 9))}, {"space": to_data(EPOCHS)}),
+        *({"method": to_data(Hyperband())}, {"prior": to_data(Normal(0.1))}),
+        *({"prior": to_data(Space({"x": Float(0, 1)}).prior)}, {"method": {"@": "own"}}),
         {"prior": {"@": "own", "name": 3, "shown": ""}},
     ],
-    ids=shown,
+    ids=short_repr,
 )
 def test_data_that_is_no_problem_is_refused(change: dict[str, Any]) -> None:
     for data in ({**problem_data(problem()), **change}, change, [change], None, "text"):
@@ -310,7 +310,8 @@ def test_a_method_of_ones_own_is_named_and_must_be_given_again() -> None:
     assert data["method"]["name"] == "durable.test_problem.OwnSampler"
     assert " at 0x" not in data["method"]["shown"]
     message = (
-        r"^This study's method has custom parts \(durable.test_problem.OwnSampler\): open it in "
+        r"^This study's method has custom parts "
+        r"\(durable.test_problem.OwnSampler\): open it in "
     )
     with pytest.raises(MethodError, match=message + r"Python with `open_study\(where, method="):
         problem_from_data(data)
@@ -428,7 +429,7 @@ DIFFERENT: list[tuple[Problem, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("other", "lines"), DIFFERENT, ids=lambda part: shown(part, 50))
+@pytest.mark.parametrize(("other", "lines"), DIFFERENT, ids=lambda part: short_repr(part, 50))
 def test_differences_are_said_in_a_persons_words(other: Problem, lines: str) -> None:
     assert differences(text(problem_data(problem())), problem_data(other)) == lines.split("\n")
     back = differences(text(problem_data(other)), problem_data(problem()))
@@ -517,7 +518,7 @@ def test_choices_are_read_as_the_very_objects_listed() -> None:
         *({"act": {}}, {"act": {"index": 2}}, {"act": {"@": "choice", "index": 2, "more": 1}}),
         *({"act": [2, math.inf]}, {"classes": 10}, {"more": 1}, {"n": 1.0}, {"n": True}, {"n": 9}),
     ],
-    ids=shown,
+    ids=short_repr,
 )
 def test_data_that_is_no_configuration_is_refused(change: dict[str, Any]) -> None:
     read = config_reader(Space({**SMALL.parameters, "n": Integer(1, 8)}))

@@ -9,7 +9,7 @@ import pytest
 from priorband.durable import registry
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import STORED, StoredClass
-from priorband.durable.serialize import from_plain, to_plain
+from priorband.durable.serialize import from_data, to_data
 from priorband.errors import FormatError
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
@@ -60,15 +60,15 @@ def test_every_field_that_is_not_listed_has_a_default() -> None:
 
 
 def test_a_class_that_is_renamed_keeps_its_tag(renamed: None) -> None:
-    assert to_plain(LaterUniform()) == {"@": "FromUniform"}
-    assert from_plain({"@": "FromUniform"}) == LaterUniform()
+    assert to_data(LaterUniform()) == {"@": "FromUniform"}
+    assert from_data({"@": "FromUniform"}) == LaterUniform()
 
 
 def test_a_later_field_is_stored_only_where_it_is_not_the_default(renamed: None) -> None:
-    assert to_plain(LaterUniform(2.0)) == {"@": "FromUniform", "spread": 2.0}
-    assert from_plain({"@": "FromUniform", "spread": 2.0}) == LaterUniform(2.0)
+    assert to_data(LaterUniform(2.0)) == {"@": "FromUniform", "spread": 2.0}
+    assert from_data({"@": "FromUniform", "spread": 2.0}) == LaterUniform(2.0)
     with pytest.raises(FormatError):
-        from_plain({"@": "FromUniform", "width": 2.0})
+        from_data({"@": "FromUniform", "width": 2.0})
 
 
 def test_an_older_study_agrees_with_the_default_of_a_later_field(renamed: None) -> None:

@@ -63,7 +63,7 @@ from priorband import (
     prior,
 )
 from priorband.durable.registry import registry
-from priorband.durable.serialize import from_plain, own_part, shown, to_plain
+from priorband.durable.serialize import custom_part, from_data, short_repr, to_data
 from priorband.errors import FormatError
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
@@ -152,7 +152,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 def again(value: Any) -> Any:
     """A value after a way through text."""
-    return from_plain(json.loads(json.dumps(to_plain(value), allow_nan=False)))
+    return from_data(json.loads(json.dumps(to_data(value), allow_nan=False)))
 
 
 @given(NESTED)
@@ -246,7 +246,7 @@ def test_a_space_comes_back_in_its_order_with_its_constants() -> None:
 def test_every_method_comes_back(method: str, options: dict[str, Any]) -> None:
     made = optimizer(method, **options)
     assert again(made) == made
-    assert own_part(made) is None
+    assert custom_part(made) is None
 
 
 @pytest.mark.parametrize("name", ["asha", "asha+esp", "async-hyperband"])
@@ -283,7 +283,7 @@ def test_every_value_of_the_library_can_be_stored_or_need_not_be() -> None:
     assert known <= set(values())
     made = [*PARAMETERS, *SAMPLERS, *map(optimizer, methods()), *(p.prior for p in PARAMETERS)]
     assert {
-        tag for tag in registry() if f'"{tag}"' not in json.dumps(list(map(to_plain, made)))
+        tag for tag in registry() if f'"{tag}"' not in json.dumps(list(map(to_data, made)))
     } <= {
         *("Constant", "Fidelity", "Stated", "BetaDensity", "Blend", "Choices", "Flat"),
         *("Steps", "TruncatedNormal"),
@@ -352,12 +352,12 @@ def holding_itself() -> list[Any]:
 def test_what_would_not_come_back_is_refused(value: Any) -> None:
     for held in (value, (1, value), {"a": value}):
         with pytest.raises(SpaceError, match=r"cannot be stored.*Use a name such as 'relu'"):
-            to_plain(held)
+            to_data(held)
 
 
 def test_a_choice_that_is_no_plain_value_is_refused_by_what_it_is() -> None:
     with pytest.raises(SpaceError, match=r"^The value <function relu> cannot be stored"):
-        to_plain(Space({"act": Categorical([relu, "gelu"])}))
+        to_data(Space({"act": Categorical([relu, "gelu"])}))
 
 
 class OwnSampler:
@@ -385,22 +385,22 @@ OWN: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "name"), OWN, ids=lambda part: shown(part, 40))
+@pytest.mark.parametrize(("value", "name"), OWN, ids=lambda part: short_repr(part, 40))
 def test_parts_of_ones_own_are_named_when_they_are_refused(value: Any, name: str) -> None:
     with pytest.raises(MethodError, match=rf"{name} is not part of this library.*cannot be stored"):
-        to_plain(value)
-    assert (own_part(value) or "").startswith("durable.test_serialize.")
-    assert (own_part(value) or "").endswith(name)
+        to_data(value)
+    assert (custom_part(value) or "").startswith("durable.test_serialize.")
+    assert (custom_part(value) or "").endswith(name)
 
 
 def test_an_option_that_the_library_let_pass_is_refused_when_it_is_stored() -> None:
     with pytest.raises(MethodError, match="Done takes no trials='3'"):
-        to_plain(Done("3"))  # type: ignore[arg-type]  # what is tested
+        to_data(Done("3"))  # type: ignore[arg-type]  # what is tested
 
 
-FLOAT = to_plain(Float(0, 1))
-SPACE = to_plain(Space({"x": Float(0, 1), "c": Categorical(("a", "b"))}))
-PRIOR = to_plain(Space({"x": Float(0, 1, prior=0.3), "c": Categorical(("a", "b"))}).prior)
+FLOAT = to_data(Float(0, 1))
+SPACE = to_data(Space({"x": Float(0, 1), "c": Categorical(("a", "b"))}))
+PRIOR = to_data(Space({"x": Float(0, 1, prior=0.3), "c": Categorical(("a", "b"))}).prior)
 
 
 def tagged(tag: object, **fields: Any) -> dict[str, Any]:
@@ -488,11 +488,11 @@ MALFORMED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("data", MALFORMED, ids=lambda data: shown(data, 60))
+@pytest.mark.parametrize("data", MALFORMED, ids=lambda data: short_repr(data, 60))
 def test_malformed_data_makes_nothing(data: Any) -> None:
     for held in (data, [data], pair(1, data)):
         with pytest.raises(FormatError, match="This version does not write such data"):
-            from_plain(held)
+            from_data(held)
 
 
 def test_data_that_is_nested_without_end_makes_nothing() -> None:
@@ -501,7 +501,7 @@ def test_data_that_is_nested_without_end_makes_nothing() -> None:
         for _ in range(20_000):
             data = inner(data)
         with pytest.raises(FormatError, match="nested too deeply"):
-            from_plain(data)
+            from_data(data)
 
 
 def test_no_name_in_the_data_is_looked_up_anywhere_but_in_the_registry() -> None:
@@ -514,5 +514,5 @@ def test_no_name_in_the_data_is_looked_up_anywhere_but_in_the_registry() -> None
         "Independent ",
     ):
         with pytest.raises(FormatError, match="known tag"):
-            from_plain(tagged(name))
+            from_data(tagged(name))
     assert "Study" in priorband.__all__

@@ -70,7 +70,7 @@ def test_the_first_result_counts_and_a_second_is_a_remark(
         assert not study.tell(trial, 0.1)
         other.refresh()
         assert other.best is not None and other.best.loss == 0.5
-    remarks = [row for row in study.journal.about(trial.id) if row.kind == "remark"]
+    remarks = [row for row in study.journal.trial_rows(trial.id) if row.kind == "remark"]
     assert len(remarks) == 1 and "0.1" in remarks[0].body
 
 
@@ -133,24 +133,24 @@ def test_a_study_that_is_not_there_is_not_made_without_a_space(tmp_path: Path) -
 def test_a_beat_for_an_earlier_attempt_says_nothing_of_the_next(
     study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    study.pulse.hold(0, 1)
+    study.heartbeat.hold(0, 1)
 
     def slow_answer(worker: str, beats: object, seconds: float) -> set[int]:
-        study.pulse.hold(0, 2)  # while the beat is under way
+        study.heartbeat.hold(0, 2)  # while the beat is under way
         return set()
 
     monkeypatch.setattr(study.journal, "beat", slow_answer)
-    study.pulse._beat()
-    assert not study.pulse.gone(0)
+    study.heartbeat._beat()
+    assert not study.heartbeat.lost(0)
     monkeypatch.setattr(study.journal, "beat", lambda worker, beats, seconds: set())
-    study.pulse._beat()
-    assert study.pulse.gone(0)
+    study.heartbeat._beat()
+    assert study.heartbeat.lost(0)
 
 
 def test_metrics_told_by_hand_are_kept_as_plain_data(study: pb.DurableStudy) -> None:
     trial = study.ask()
     study.tell(trial, 0.5, accuracy=np.float32(0.25), by_class=np.ones(2))
-    (told,) = (row for row in study.journal.about(trial.id) if row.kind == "told")
+    (told,) = (row for row in study.journal.trial_rows(trial.id) if row.kind == "told")
     assert from_json(told.body)["metrics"] == {"accuracy": 0.25, "by_class": [1.0, 1.0]}
 
 

@@ -16,8 +16,8 @@ from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.figures.style import FONTS, display_name, method_style, styles
 from priorband.experiments.figures.svg import plain
 from priorband.experiments.figures.violins import Group, ViolinPanel, density, violins
-from priorband.experiments.report.report import report
-from priorband.experiments.running import Places
+from priorband.experiments.report.full_report import write_report
+from priorband.experiments.runner import Folders
 from priorband.named_methods import methods
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -309,18 +309,18 @@ def test_thinned_steps_begin_and_end_where_the_line_does() -> None:
 def test_arrays_of_different_shapes_are_refused(
     x: np.ndarray, y: np.ndarray, error: np.ndarray | None
 ) -> None:
-    with pytest.raises(DataError, match="of one length, got shapes"):
+    with pytest.raises(DataError, match="of the same length, got shapes"):
         Line("a", x, y, error)
 
 
 def test_unsorted_points_are_refused() -> None:
-    with pytest.raises(DataError, match="must not fall"):
+    with pytest.raises(DataError, match="must be ascending"):
         Line("a", np.array([0.0, 2, 1]), X[:3])
 
 
 @pytest.mark.parametrize("limits", [(1.0, 1.0), (2.0, 1.0), (0.0, 1.0), (np.nan, 1.0)])
 def test_impossible_limits_are_refused(limits: tuple[float, float]) -> None:
-    with pytest.raises(DataError, match="the lower first, and above 0"):
+    with pytest.raises(DataError, match="the lower one first, and above 0"):
         Frame("", "", log_y=True, y_limits=limits)
 
 
@@ -381,7 +381,7 @@ def test_any_values_make_a_violin(values: list[float], log_y: bool) -> None:
 
 
 def test_values_of_a_group_stand_in_one_row() -> None:
-    with pytest.raises(DataError, match=r"in one row, got the shape \(2, 2\)"):
+    with pytest.raises(DataError, match=r"must be one-dimensional, got the shape \(2, 2\)"):
         Group("good", np.ones((2, 2)))
 
 
@@ -391,5 +391,5 @@ def test_a_report_misses_matplotlib_before_it_has_done_anything(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said: list[str] = []
     with pytest.raises(ExtraError, match="Figures need matplotlib"):
-        report(Places(tmp_path), say=said.append)
+        write_report(Folders(tmp_path), say=said.append)
     assert said == []

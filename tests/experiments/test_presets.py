@@ -1,15 +1,21 @@
-"""Presets: what each of them runs."""
+"""The runs of each preset."""
 
 from collections import Counter
 
 import pytest
 
 from priorband import Hartmann, Study
-from priorband.benchmarks.catalogue import catalogue
+from priorband.benchmarks.catalogue import catalogue_entries
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, SpaceError
 from priorband.experiments.cases import NO_PRIOR, CaseGrid, ignores_prior
-from priorband.experiments.presets import ABLATIONS, ILLUSTRATIONS, PRESETS, cases, preset
+from priorband.experiments.presets import (
+    ABLATIONS,
+    HARTMANN_BENCHMARKS,
+    PRESETS,
+    cases_by_seed,
+    preset_grids,
+)
 from priorband.experiments.rules import published_method
 from priorband.named_methods import methods, optimizer
 from priorband.space.prior import prior
@@ -18,8 +24,8 @@ FIVE = ("lcbench-126026", "lcbench-167190", "lcbench-168330", "lcbench-168910", 
 
 
 def runs(name: str, *benchmarks: str) -> Counter[str]:
-    """How many runs a preset has under each of the rules."""
-    return Counter(case.rules for case in cases(preset(name, benchmarks)))
+    """The number of runs of a preset under each set of rules."""
+    return Counter(case.rules for case in cases_by_seed(preset_grids(name, benchmarks)))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +48,7 @@ def test_a_preset_has_as_many_runs_as_its_tables_need(
 
 
 def test_the_papers_first_table_on_lcbench_takes_1250_published_runs() -> None:
-    every = cases(preset("paper-single", FIVE))
+    every = cases_by_seed(preset_grids("paper-single", FIVE))
     table = [
         case
         for case in every
@@ -54,7 +60,7 @@ def test_the_papers_first_table_on_lcbench_takes_1250_published_runs() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_goes_seed_by_seed_and_runs_nothing_twice(name: str) -> None:
-    every = cases(preset(name, FIVE[:2]))
+    every = cases_by_seed(preset_grids(name, FIVE[:2]))
     seeds = [case.seed for case in every]
     assert seeds == sorted(seeds)
     assert len({case.key for case in every}) == len(every)
@@ -62,10 +68,10 @@ def test_a_preset_goes_seed_by_seed_and_runs_nothing_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_names_methods_benchmarks_and_priors_that_there_are(name: str) -> None:
-    for grid in preset(name, FIVE):
+def test_a_preset_has_only_known_methods_benchmarks_and_priors(name: str) -> None:
+    for grid in preset_grids(name, FIVE):
         assert set(grid.methods) <= set(methods())
-        assert set(grid.benchmarks) <= set(catalogue())
+        assert set(grid.benchmarks) <= set(catalogue_entries())
         assert set(grid.priors) == set(QUALITIES)
         for method in grid.methods:
             optimizer(method), published_method(method)
@@ -76,17 +82,17 @@ def test_every_variant_of_priorband_is_an_ablation() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_preset_without_the_papers_benchmarks_runs_on_those_that_need_no_data(name: str) -> None:
-    grids = preset(name, ())
-    assert {(grid.rules, grid.benchmarks) for grid in grids} == {("paper", ILLUSTRATIONS)}
+def test_without_the_papers_benchmarks_a_preset_runs_on_hartmann(name: str) -> None:
+    grids = preset_grids(name, ())
+    assert {(grid.rules, grid.benchmarks) for grid in grids} == {("paper", HARTMANN_BENCHMARKS)}
     assert {m for g in grids for m in g.methods} == {
-        m for g in preset(name, FIVE) for m in g.methods
+        m for g in preset_grids(name, FIVE) for m in g.methods
     }
 
 
 def test_an_unknown_preset_is_refused_with_a_suggestion() -> None:
     with pytest.raises(MethodError, match="Did you mean 'paper-small'"):
-        preset("paper-smal", FIVE)
+        preset_grids("paper-smal", FIVE)
 
 
 def test_an_unknown_prior_is_refused_with_a_suggestion() -> None:
@@ -109,12 +115,12 @@ def test_unknown_rules_are_refused_with_a_suggestion() -> None:
 def test_a_preset_runs_as_long_as_its_tables_and_traces_need(
     name: str, workers: int, budget: float
 ) -> None:
-    grids = preset(name, FIVE)
+    grids = preset_grids(name, FIVE)
     assert {(grid.workers, grid.budget) for grid in grids} == {(workers, budget)}
 
 
 @pytest.mark.parametrize("name", methods())
-def test_the_methods_that_ignore_the_prior_are_those_that_begin_alike_under_any(name: str) -> None:
+def test_methods_that_ignore_the_prior_start_the_same_with_any_prior(name: str) -> None:
     bench = Hartmann(3)
     begun = []
     for centre in (0.1, 0.9):

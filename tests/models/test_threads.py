@@ -7,6 +7,7 @@ from threading import Barrier, Event, Thread
 import numpy as np
 import pytest
 import scipy
+from waiting import LONGEST
 
 from priorband.models import threads
 from priorband.models.threads import libraries, one_thread
@@ -89,19 +90,19 @@ def test_the_last_of_two_python_threads_restores(before: list[int], leaves_first
 
     def work(own: Event) -> None:
         with one_thread():
-            both_within.wait(10)
+            both_within.wait(LONGEST)
             seen.append(counts())
-            own.wait(10)
+            own.wait(LONGEST)
             seen.append(counts())
 
     workers = [Thread(target=work, args=[event]) for event in leave]
     for worker in workers:
         worker.start()
-    both_within.wait(10)
+    both_within.wait(LONGEST)
     for place in (leaves_first, 1 - leaves_first):
         assert counts() == [1] * len(before)
         leave[place].set()
-        workers[place].join(10)
+        workers[place].join(LONGEST)
     assert seen == [[1] * len(before)] * 4
     assert counts() == before
 
@@ -119,7 +120,7 @@ def test_many_python_threads_in_and_out_leave_no_trace(before: list[int]) -> Non
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(LONGEST)
     assert wrong == [] and counts() == before
 
 

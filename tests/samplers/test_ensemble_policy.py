@@ -246,3 +246,13 @@ def test_decay_counts_brackets_that_end_out_of_turn() -> None:
         assert Decay()(study.state)[0] == pytest.approx(2**over / (1 + 2**over))
         counts.add(over)
     assert counts == set(range(max(counts) + 1)) and max(counts) > 10
+
+
+def test_the_incumbent_becomes_active_in_a_space_of_three_configurations() -> None:
+    space = Space({"c": Categorical(["a", "b", "c"], prior="a")})
+    study = Study(space, Fidelity("epochs", 1, 81), seed=1)
+    for _ in range(130):
+        trial = study.ask()
+        study.tell(trial, "cba".index(trial.config["c"]) + 1 / trial.fidelity)
+    chances = study.replay()[129].chances
+    assert isinstance(chances, Shares) and chances.p_incumbent > 0

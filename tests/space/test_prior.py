@@ -257,3 +257,25 @@ def test_a_users_own_prior_drives_a_whole_study() -> None:
     assert drawn and all(abs(c["x"] - 0.3) <= 0.1 and abs(c["y"] - 0.6) <= 0.1 for c in drawn)
     assert {t.origin for t in trials} == {"mode", "uniform", "prior", "incumbent"}
     assert study.replay().exact
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+@pytest.mark.parametrize("dimensions", [7, 9, 14, 40])
+def test_a_density_rounds_alike_alone_and_in_a_batch(dimensions: int) -> None:
+    space = Space({f"x{i}": Float(0, 1, prior=0.3) for i in range(dimensions)})
+    rows = space.uniform(200, np.random.default_rng(0))
+    alone = [float(space.prior.logpdf(rows[i : i + 1])[0]) for i in range(200)]
+    assert space.prior.logpdf(rows).tolist() == alone
+
+
+def test_a_whole_priors_confidence_is_a_word() -> None:
+    with pytest.raises(SpaceError, match="must be a word, got 4: a number is a width for some"):
+        lib.prior(UNIT, {"x": 0.3}, confidence=4)
+
+
+def test_the_one_value_that_a_mixture_names_need_not_be_its_mode() -> None:
+    stated = Mixture([0.2, Beta(60, 3)], weights=[1, 9])
+    mode = Space({"x": Float(0, 1, prior=stated)}).prior.mode
+    assert mode["x"] == pytest.approx(59 / 61)

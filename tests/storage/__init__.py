@@ -1,1 +1,1 @@
-"""Tests of what is stored: damaged, hostile, old."""
+"""Tests of how studies are stored."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
-from priorband.storage.identity import me
+from waiting import LONGEST
+
+from priorband.storage.identity import this_process
 from priorband.storage.journal import Lease, Row, Transaction
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
@@ -21,11 +23,13 @@ def write(journal: Journal, *made: Row) -> None:
             transaction.append(one)
 
 
-def lease(transaction: Transaction, trial: int, worker: str = "me", until: float = 9) -> Lease:
-    return Lease(trial, 1, worker, me(), transaction.now + until, 9.0)
+def lease(
+    transaction: Transaction, trial: int, worker: str = "me", until: float = LONGEST
+) -> Lease:
+    return Lease(trial, 1, worker, this_process(), transaction.now + until, 9.0)
 
 
-def hold(journal: Journal, *trials: int, worker: str = "me", until: float = 9) -> None:
+def hold(journal: Journal, *trials: int, worker: str = "me", until: float = LONGEST) -> None:
     with journal.transaction(0) as transaction:
         for trial in trials:
-            transaction.claim(lease(transaction, trial, worker, until))
+            transaction.write_lease(lease(transaction, trial, worker, until))

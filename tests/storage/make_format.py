@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from stored_studies import fill
+
 import priorband as pb
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.storage.journal import FORMAT
-from storage.studies import fill
 
 DATA = Path(__file__).parent / "data"
 SPACE = pb.Space(

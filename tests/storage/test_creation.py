@@ -3,19 +3,19 @@
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stored_studies import EPOCHS, PROBLEM, SPACE
 
 import priorband as pb
 from priorband.durable.open import _create, journal_at
 from priorband.storage.journal import Meanwhile, Transaction
-from priorband.storage.sqlite_file import checked, initialise
-
-from .studies import EPOCHS, PROBLEM, SPACE
+from priorband.storage.sqlite_file import create_tables, has_tables
 
 
 def opens(folder: Path) -> None:
@@ -69,7 +69,7 @@ class Late:
         if text == "PRAGMA application_id":
             with closing(sqlite3.connect(self._path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
-                initialise(other, "here")
+                create_tables(other, "here")
                 other.execute("COMMIT")
         return found
 
@@ -80,8 +80,8 @@ class Late:
 def test_a_study_created_between_two_looks_is_not_taken_for_a_stranger(tmp_path: Path) -> None:
     with closing(Late(tmp_path / "study.db")) as late:
         connection: Any = late
-        assert not checked(connection, "here")
-        assert checked(late._real, "here")
+        assert not has_tables(connection, "here")
+        assert has_tables(late._real, "here")
 
 
 def test_a_study_created_while_one_waits_for_the_turn_is_not_created_again(tmp_path: Path) -> None:
@@ -115,3 +115,9 @@ def test_copying_the_log_back_may_fail(tmp_path: Path) -> None:
         journal: Any = study.journal
         for _ in range(1_000):
             journal._copy_back(Full())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_a_folder_may_have_a_name_that_is_no_unicode(tmp_path: Path) -> None:
+    with pb.open_study(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"), SPACE, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)

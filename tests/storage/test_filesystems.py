@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from priorband.storage.filesystems import NOWHERE, filesystem, holder, kind, kind_of
+from priorband.storage.filesystems import (
+    UNKNOWN_MOUNT,
+    filesystem_type,
+    lock_safety,
+    mount_holding,
+    mount_lock_safety,
+)
 
 TABLE = r"""
 22 28 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
@@ -57,8 +63,8 @@ a line that is none
 def test_the_longest_and_last_mount_above_a_path_holds_it(
     path: str, point: str, type_: str, expected: str
 ) -> None:
-    mount = holder(TABLE, path)
-    assert (mount.point, mount.type, kind_of(mount)) == (point, type_, expected)
+    mount = mount_holding(TABLE, path)
+    assert (mount.point, mount.type, mount_lock_safety(mount)) == (point, type_, expected)
 
 
 @pytest.mark.parametrize(
@@ -73,23 +79,28 @@ def test_the_longest_and_last_mount_above_a_path_holds_it(
 )
 def test_what_each_file_system_is_good_for(types: str, expected: str) -> None:
     for name in types.split():
-        assert kind_of(holder(f"1 0 0:1 / / rw - {name} somewhere rw", "/x")) == expected, name
+        assert (
+            mount_lock_safety(mount_holding(f"1 0 0:1 / / rw - {name} somewhere rw", "/x"))
+            == expected
+        ), name
 
 
 @pytest.mark.parametrize("table", ["", "\n", "1 2 3", " - ", "1 0 0:1 / / rw -", "\0" * 100])
 def test_a_table_that_says_nothing_is_no_error(table: str) -> None:
-    assert holder(table, "/x") == NOWHERE
-    assert kind_of(NOWHERE) == "local"
+    assert mount_holding(table, "/x") == UNKNOWN_MOUNT
+    assert mount_lock_safety(UNKNOWN_MOUNT) == "local"
 
 
 @pytest.mark.skipif(not Path("/proc/self/mountinfo").exists(), reason="needs Linux's mountinfo")
 def test_this_machine_knows_its_own_file_systems(tmp_path: Path) -> None:
-    assert filesystem("/proc/self/status") == filesystem("/proc") == "proc"
+    assert filesystem_type("/proc/self/status") == filesystem_type("/proc") == "proc"
     link = tmp_path / "link"
     link.symlink_to("/proc")
-    assert filesystem(link / "self") == "proc"
-    assert filesystem(tmp_path / "not" / "there" / "study.db") == filesystem(tmp_path) != ""
-    assert kind(tmp_path) in ("local", "network", "unsafe")
+    assert filesystem_type(link / "self") == "proc"
+    assert (
+        filesystem_type(tmp_path / "not" / "there" / "study.db") == filesystem_type(tmp_path) != ""
+    )
+    assert lock_safety(tmp_path) in ("local", "network", "unsafe")
 
 
 @pytest.mark.skipif(not Path("/proc/self/mountinfo").exists(), reason="needs Linux's mountinfo")
@@ -97,7 +108,7 @@ def test_a_relative_path_is_held_where_the_process_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert filesystem("study.db") == filesystem(tmp_path)
+    assert filesystem_type("study.db") == filesystem_type(tmp_path)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts")
@@ -105,7 +116,8 @@ def test_a_mount_over_a_mount_is_the_one_that_counts(tmp_path: Path) -> None:
     point = tmp_path / "a b\\c\tü"
     point.mkdir()
     script = (
-        "import sys; from priorband.storage.filesystems import *; print(filesystem(sys.argv[1]))"
+        "import sys; from priorband.storage.filesystems import filesystem_type\n"
+        "print(filesystem_type(sys.argv[1]))"
     )
     shell = 'mount -t tmpfs x "$1" && mount -t ramfs y "$1" && exec "$2" -c "$3" "$1/study.db"'
     done = subprocess.run(

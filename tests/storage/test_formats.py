@@ -5,13 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from stored_studies import tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import FORMAT
 from storage.make_format import DATA, plain
-from storage.studies import tell_some
 
 FORMATS = sorted(DATA.glob("format-*"))
 

@@ -5,14 +5,14 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from waiting import LONGEST, wait_until
 
-from priorband.storage.identity import Owner, die_with_parent, fate, me, worker_name
+from priorband.storage.identity import Owner, die_with_parent, liveness, this_process, worker_name
 from priorband.values import replaced
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
@@ -43,42 +43,42 @@ def owner_of(pid: int) -> Owner:
     text = Path(f"/proc/{pid}/stat").read_text()
     found = re.fullmatch(r"(?s)\d+ \(.*\) (?:\S+ ){19}(\d+) .*", text)
     assert found
-    return replaced(me(), pid=pid, started=found[1])
+    return replaced(this_process(), pid=pid, started=found[1])
 
 
 def elsewhere(change: Callable[[str, str], str]) -> str:
     """This place with another boot id or namespace."""
-    boot, _, namespace = me().place.partition("/")
+    boot, _, namespace = this_process().place.partition("/")
     return change(boot, namespace)
 
 
 def script(body: str, *before: str) -> subprocess.CompletedProcess[str]:
     """A Python process that knows the module, after other words of its command line."""
     command = [*before, sys.executable, "-c", IMPORT + body]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
 
 
 def test_this_process_is_alive_and_the_same_at_each_look() -> None:
-    assert fate(me()) == "alive"
-    assert me() is me()
-    assert me().pid == os.getpid()
-    assert all((me().host, me().machine, me().place))
+    assert liveness(this_process()) == "alive"
+    assert this_process() is this_process()
+    assert this_process().pid == os.getpid()
+    assert all((this_process().host, this_process().machine, this_process().place))
 
 
 @linux
 def test_the_own_start_time_is_the_kernels() -> None:
-    assert me() == owner_of(os.getpid())
+    assert this_process() == owner_of(os.getpid())
 
 
 def test_a_forked_child_is_another_process() -> None:
     done = script(
-        "parent = me()\n"
+        "parent = this_process()\n"
         "if os.fork() == 0:\n"
-        "    child = me()\n"
+        "    child = this_process()\n"
         "    assert child != parent and child.pid == os.getpid() and child.place == parent.place\n"
-        "    assert fate(child) == fate(parent) == 'alive'\n"
+        "    assert liveness(child) == liveness(parent) == 'alive'\n"
         "    os._exit(0)\n"
-        "assert os.wait()[1] == 0 and me() == parent"
+        "assert os.wait()[1] == 0 and this_process() == parent"
     )
     assert not done.returncode, done.stderr
 
@@ -88,13 +88,13 @@ def test_a_process_is_alive_then_a_zombie_then_gone() -> None:
     with running(*SLEEPER) as process:
         said(process)
         owner = owner_of(process.pid)
-        assert fate(owner) == "alive"
+        assert liveness(owner) == "alive"
         process.kill()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, and not waited for
         assert Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "Z"
-        assert fate(owner) == "dead"
+        assert liveness(owner) == "dead"
         process.wait()
-        assert fate(owner) == "dead"
+        assert liveness(owner) == "dead"
 
 
 @linux
@@ -103,7 +103,7 @@ def test_a_stopped_process_is_alive() -> None:
         said(process)
         process.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-        assert fate(owner_of(process.pid)) == "alive"
+        assert liveness(owner_of(process.pid)) == "alive"
 
 
 @linux
@@ -112,8 +112,8 @@ def test_a_pid_that_another_process_got_is_not_its_first_owner() -> None:
         said(process)
         owner = owner_of(process.pid)
         earlier = str(int(owner.started) - 1)
-        assert fate(replaced(owner, started=earlier)) == "dead"
-        assert fate(replaced(owner, started="")) == "alive"
+        assert liveness(replaced(owner, started=earlier)) == "dead"
+        assert liveness(replaced(owner, started="")) == "alive"
 
 
 @linux
@@ -124,27 +124,30 @@ def test_a_name_with_brackets_and_blanks_misleads_nobody(name: str) -> None:
         assert said(process) == "ready"
         assert f"({name})" in Path(f"/proc/{process.pid}/stat").read_text()
         owner = owner_of(process.pid)
-        assert fate(owner) == "alive"
-        assert fate(replaced(owner, started="1")) == "dead"
+        assert liveness(owner) == "alive"
+        assert liveness(replaced(owner, started="1")) == "dead"
 
 
 def test_a_reboot_ends_all_processes_of_its_machine_and_of_no_other() -> None:
-    before = replaced(me(), place=elsewhere(lambda _, space: f"another-boot/{space}"))
-    assert fate(before) == "dead"
-    assert fate(replaced(before, host="renamed")) == "dead"
-    assert fate(replaced(before, machine="another")) == "unknown"
-    assert fate(replaced(before, place="/" + before.machine)) == "unknown"  # a boot not known
+    before = replaced(this_process(), place=elsewhere(lambda _, space: f"another-boot/{space}"))
+    assert liveness(before) == "dead"
+    assert liveness(replaced(before, host="renamed")) == "dead"
+    assert liveness(replaced(before, machine="another")) == "unknown"
+    assert liveness(replaced(before, place="/" + before.machine)) == "unknown"  # a boot not known
 
 
 def test_nothing_is_said_of_another_pid_namespace_or_of_no_process() -> None:
-    assert fate(replaced(me(), place=elsewhere(lambda boot, _: f"{boot}/pid:[1]"))) == "unknown"
+    assert (
+        liveness(replaced(this_process(), place=elsewhere(lambda boot, _: f"{boot}/pid:[1]")))
+        == "unknown"
+    )
     for pid in (0, -1):
-        assert fate(replaced(me(), pid=pid)) == "unknown"
+        assert liveness(replaced(this_process(), pid=pid)) == "unknown"
 
 
 @pytest.mark.parametrize("pid", [2**22 + 1, 2**31 - 1, 2**31, 2**80])
 def test_a_pid_that_no_process_can_have_is_dead(pid: int) -> None:
-    assert fate(replaced(me(), pid=pid)) == "dead"
+    assert liveness(replaced(this_process(), pid=pid)) == "dead"
 
 
 @linux
@@ -152,7 +155,7 @@ def test_looking_leaves_no_file_open() -> None:
     before = os.listdir("/proc/self/fd")
     for pid in (os.getpid(), 2**22 + 1):
         for _ in range(100):
-            fate(replaced(me(), pid=pid))
+            liveness(replaced(this_process(), pid=pid))
     assert os.listdir("/proc/self/fd") == before
 
 
@@ -171,21 +174,25 @@ def in_another_namespace(*more: str) -> list[str]:
 @linux
 def test_processes_of_two_pid_namespaces_know_nothing_of_each_other() -> None:
     words = in_another_namespace("--mount-proc")
-    body = f"print(me(), flush=True)\nprint(fate(me()), fate({me()}), flush=True)\ninput()"
+    body = (
+        "print(this_process(), flush=True)\n"
+        f"print(liveness(this_process()), liveness({this_process()}), flush=True)\ninput()"
+    )
     with running(*words, sys.executable, "-c", IMPORT + body) as process:
         inside: Owner = eval(said(process))
         assert inside.pid == 1 and inside.started
-        assert inside.machine == me().machine and inside.place != me().place
-        assert fate(inside) == "unknown"  # although there is a process 1 here, too
+        assert inside.machine == this_process().machine and inside.place != this_process().place
+        assert liveness(inside) == "unknown"  # although there is a process 1 here, too
         assert said(process) == "alive unknown"
 
 
 @linux
 def test_a_proc_of_another_pid_namespace_is_not_believed() -> None:
     body = (
-        "assert me().pid == 1 and not me().started, me()\n"
-        "gone = Owner(me().host, me().machine, me().place, 4000, '7')\n"
-        "print(fate(me()), fate(gone))"
+        "assert this_process().pid == 1 and not this_process().started, this_process()\n"
+        "me = this_process()\n"
+        "gone = Owner(me.host, me.machine, me.place, 4000, '7')\n"
+        "print(liveness(this_process()), liveness(gone))"
     )
     done = script(body, *in_another_namespace())
     assert done.stdout == "alive dead\n", done.stderr
@@ -198,10 +205,11 @@ def test_a_process_that_proc_hides_is_not_called_dead() -> None:
     body = (
         "import subprocess\n"
         "done = subprocess.run('mount -t proc -o hidepid=2 proc /proc', shell=True)\n"
-        "me()\n"
+        "this_process()\n"
         "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "other = Owner(me().host, me().machine, me().place, int(sys.argv[1]), '7')\n"
-        "print(done.returncode, os.path.exists('/proc/1/stat'), fate(other))\n"
+        "me = this_process()\n"
+        "other = Owner(me.host, me.machine, me.place, int(sys.argv[1]), '7')\n"
+        "print(done.returncode, os.path.exists('/proc/1/stat'), liveness(other))\n"
     )
     shell = '"$0" -c "$1" 1; "$0" -c "$1" 4000'
     command = [*words, "sh", "-c", shell, sys.executable, IMPORT + body]
@@ -221,7 +229,7 @@ def test_a_host_name_cannot_write_on_a_terminal() -> None:
     done = script(
         "from types import SimpleNamespace\n"
         "os.uname = lambda: SimpleNamespace(nodename='gpu\\x1b[2J\\n3 \\udcff\\u202e')\n"
-        "print(ascii(me().host), ascii(worker_name()))"
+        "print(ascii(this_process().host), ascii(worker_name()))"
     )
     host, name = done.stdout.split()
     assert host == "'gpu?[2J?3???'"
@@ -241,12 +249,9 @@ def test_a_child_dies_with_its_killed_parent() -> None:
         pid, ready = sorted([said(process), said(process)])
         assert ready == "ready"
         owner = owner_of(int(pid))
-        assert fate(owner) == "alive"
+        assert liveness(owner) == "alive"
         process.kill()  # the child's input stays open: only the signal ends it
-        deadline = time.monotonic() + 30
-        while fate(owner) != "dead" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert fate(owner) == "dead"
+        wait_until(lambda: liveness(owner) == "dead", "the child to die")
 
 
 @linux

@@ -3,8 +3,10 @@
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pytest
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.storage.journal import Beat, Row
@@ -47,7 +49,7 @@ def test_records_come_in_order_and_from_any_on(journal: Journal) -> None:
     write(journal, *made[10:])
     for after in range(30):
         assert journal.read(after) == made[after:]
-    assert journal.about(2) == made[1::3]
+    assert journal.trial_rows(2) == made[1::3]
     with journal.transaction(27) as transaction:
         assert transaction.rows == made[27:]
 
@@ -63,11 +65,14 @@ def test_a_record_comes_back_as_it_was(journal: Journal, at: float, trial: int |
 
 def test_processes_that_write_at_once_take_turns(journal: Journal, where: str) -> None:
     times, workers = 25, ("a", "b", "c", "d")
-    running = [
-        subprocess.Popen([sys.executable, "-c", APPEND, where, worker, str(times)])
-        for worker in workers
-    ]
-    assert [process.wait(60) for process in running] == [0, 0, 0, 0]
+    with ExitStack() as running:
+        processes = [
+            running.enter_context(
+                subprocess.Popen([sys.executable, "-c", APPEND, where, worker, str(times)])
+            )
+            for worker in workers
+        ]
+        assert [process.wait(LONGEST) for process in processes] == [0, 0, 0, 0]
     found = journal.read(0)
     assert [one.seq for one in found] == [*range(1, 4 * times + 1)]
     for worker in workers:
@@ -90,9 +95,9 @@ def test_a_writer_waits_for_another_and_then_knows_what_it_wrote(opened: Open) -
     thread = threading.Thread(target=write_too)
     with one.transaction(0) as transaction:
         thread.start()
-        assert waiting.wait(10) and not seen
+        assert waiting.wait(LONGEST) and not seen
         transaction.append(row(1))
-    thread.join(30)
+    thread.join(LONGEST)
     assert seen == [[row(1)]]
     assert one.read(0) == [row(1), row(2)]
 
@@ -105,7 +110,7 @@ def test_an_exception_leaves_nothing_behind(journal: Journal, opened: Open) -> N
     def interrupted() -> None:
         with journal.transaction(0) as transaction:
             transaction.append(row(2))
-            transaction.claim(lease(transaction, 4))
+            transaction.write_lease(lease(transaction, 4))
             transaction.drop(3)
             raise KeyboardInterrupt
 
@@ -118,13 +123,13 @@ def test_an_exception_leaves_nothing_behind(journal: Journal, opened: Open) -> N
 
 def test_a_number_is_given_once(journal: Journal) -> None:
     write(journal, row(1), row(2))
-    with pytest.raises(pb.StorageError, match="somebody else"):
+    with pytest.raises(pb.StorageError, match="another process"):
         write(journal, row(3), row(2))
     assert journal.read(0) == [row(1), row(2)]
     write(journal, row(3))
 
 
-def test_readers_see_the_last_state_and_wait_for_nobody(opened: Open) -> None:
+def test_readers_see_the_last_state_and_do_not_wait(opened: Open) -> None:
     writer, reader = opened(), opened()
     write(writer, row(1))
     hold(writer, 3)
@@ -134,7 +139,7 @@ def test_readers_see_the_last_state_and_wait_for_nobody(opened: Open) -> None:
         transaction.drop(3)
         assert reader.read(0) == [row(1)] == writer.read(0)
         assert reader.leases() == before
-        assert reader.first() == row(1) and reader.about(7) == [] and reader.exists()
+        assert reader.first() == row(1) and reader.trial_rows(7) == [] and reader.exists()
     assert reader.read(1) == [row(2)] and reader.leases() == []
 
 
@@ -153,12 +158,12 @@ def test_a_lease_is_written_with_its_record_and_replaced_by_the_next(
         transaction.append(row(1))
         claimed = [lease(transaction, trial) for trial in (5, 2)]
         for one in claimed:
-            transaction.claim(one)
+            transaction.write_lease(one)
     assert opened().leases() == [claimed[1], claimed[0]]
     with journal.transaction(1) as transaction:
         assert transaction.leases == [claimed[1], claimed[0]]
         again = lease(transaction, 5, "you")._replace(attempt=2, step=3.5, loss=0.25)
-        transaction.claim(again)
+        transaction.write_lease(again)
         transaction.drop(2)
     assert opened().leases() == [again]
 
@@ -170,9 +175,9 @@ def test_a_beat_renews_what_is_held_and_says_what_is(journal: Journal) -> None:
     with journal.transaction(0) as transaction:
         transaction.drop(2)
     beats = [Beat(1, 1, 7, 0.5), Beat(2, 1), Beat(3, 2), Beat(4, 1), Beat(9, 1)]
-    assert journal.beat("me", beats, 60) == {1}
+    assert journal.beat("me", beats, 10 * LONGEST) == {1}
     after = {one.trial: one for one in journal.leases()}
-    assert after[1].until > before[1].until + 40
+    assert after[1].until > before[1].until + LONGEST
     assert (after[1].step, after[1].loss) == (7, 0.5)
     assert (after[3], after[4]) == (before[3], before[4])
 
@@ -187,8 +192,8 @@ def test_a_lease_that_ran_out_is_suspected_until_it_is_renewed(
         transaction.suspect(1)
         first = transaction.now
     assert [one.suspected for one in journal.leases()] == [first, None, None]
-    opened().beat("you", [Beat(3, 1)], 60)
+    opened().beat("you", [Beat(3, 1)], LONGEST)
     found = [one.suspected for one in journal.leases()]
     assert found[0] == first and found[1] is not None and found[2] is None
-    assert journal.beat("me", [Beat(1, 1), Beat(2, 1)], 60) == {1, 2}
+    assert journal.beat("me", [Beat(1, 1), Beat(2, 1)], LONGEST) == {1, 2}
     assert [one.suspected for one in journal.leases()] == [None] * 3

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from servers import Server, fresh_url
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.storage import postgres as postgres_module
@@ -24,21 +26,21 @@ def test_what_is_closed_opens_again_by_itself(journal: Journal) -> None:
         journal.close()
         assert journal.read(number - 1) == [row(number)]
     journal.close()
-    assert journal.beat("me", [Beat(1, 1)], 9) == set()
+    assert journal.beat("me", [Beat(1, 1)], LONGEST) == set()
 
 
 def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) -> None:
     write(journal, row(1))
     hold(journal, 1)
-    journal.beat("me", [Beat(1, 1)], 9)
+    journal.beat("me", [Beat(1, 1)], LONGEST)
     for use in tuple(journal._connections):
         _cut(opened(), journal, use)
         assert _at_second_try(lambda: journal.read(0)) == [row(1)]
-        assert _at_second_try(lambda: journal.beat("me", [Beat(1, 1)], 9)) == {1}
+        assert _at_second_try(lambda: journal.beat("me", [Beat(1, 1)], LONGEST)) == {1}
         _at_second_try(lambda: hold(journal, 1))
 
 
-def _cut(helper: Journal, journal: Journal, use: str) -> None:
+def _cut(helper: Journal, journal: Journal, use: Any) -> None:
     connection = journal._connections[use]
     if isinstance(helper, SqliteJournal):
         connection.close()  # as it is when even rolling back has failed
@@ -66,12 +68,14 @@ def _append_as(journal: Journal, worker: str, times: int) -> None:
 def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
     write(journal, row(1))
     hold(journal, 1)
-    journal.beat("me", [Beat(1, 1)], 9)
+    journal.beat("me", [Beat(1, 1)], LONGEST)
     inherited = {id(connection) for connection in journal._connections.values()}
     child = os.fork()
     if not child:
         try:
-            fine = journal.read(0)[:1] == [row(1)] and journal.beat("me", [Beat(1, 1)], 9) == {1}
+            fine = journal.read(0)[:1] == [row(1)] and journal.beat(
+                "me", [Beat(1, 1)], LONGEST
+            ) == {1}
             _append_as(journal, "child", 20)
             own = {id(connection) for connection in journal._connections.values()}
             journal.close()
@@ -83,7 +87,7 @@ def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
     found = journal.read(1)
     assert [one.seq for one in found] == [*range(2, 42)]
     assert sorted(one.worker for one in found) == ["child"] * 20 + ["parent"] * 20
-    assert journal.beat("me", [Beat(1, 1)], 9) == {1}
+    assert journal.beat("me", [Beat(1, 1)], LONGEST) == {1}
     assert {id(connection) for connection in journal._connections.values()} >= inherited
 
 
@@ -102,10 +106,10 @@ def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> Non
 
 def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(), opened()
-    for module in (write_lock, postgres_module):
-        monkeypatch.setattr(module, "PATIENCE", 0.05)
     with one.transaction(0) as transaction:
-        with pytest.raises(pb.StorageError, match="is busy"):
+        with monkeypatch.context() as impatient, pytest.raises(pb.StorageError, match="is busy"):
+            for module in (write_lock, postgres_module):
+                impatient.setattr(module, "PATIENCE", 0.05)
             write(other, row(1))
         transaction.append(row(1))
     assert other.read(0) == [row(1)]
@@ -115,7 +119,7 @@ def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.M
 def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> None:
     write(journal, row(1))
     if isinstance(journal, SqliteJournal):
-        journal._connection("FULL").execute("PRAGMA user_version = 2")
+        journal._connection("write").execute("PRAGMA user_version = 2")
     else:
         journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 2'")
     with pytest.raises(pb.FormatError, match="has format 2, this library reads up to 1"):

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from servers import fresh_url
+from stored_studies import EPOCHS, SPACE, Shapes, events, tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage import identity
 from priorband.storage.checkpoints import Checkpoints
-from storage.studies import EPOCHS, SPACE, Shapes, events, tell_some
 
 PACKAGE = Path(pb.__file__).parent
 
@@ -176,9 +176,9 @@ def test_odd_names_survive_a_round_trip(
     space = pb.Space({name: pb.Categorical(ODD_CHOICES) for name in ODD_NAMES})
     config = dict(zip(ODD_NAMES, ODD_CHOICES, strict=False))
     host = "host' \"; -- <b>🙂"
-    mine = identity.me()
+    mine = identity.this_process()
     owner = identity.Owner(host, host, host, mine.pid, host)
-    monkeypatch.setattr("priorband.durable.dispatch.me", lambda: owner)
+    monkeypatch.setattr("priorband.durable.dispatch.this_process", lambda: owner)
     folder = place if storage == "postgres" else None
     with pb.open_study(where, space, EPOCHS, folder=folder) as study:
         study.queue(config)

@@ -60,12 +60,14 @@ def fit(trial: pb.Attempt) -> Any:
     return {"loss": loss / 2, "cost": len(ran), "ran": ran} if trial.rank == 0 else None
 
 
-def slow(trial: pb.Attempt) -> float | None:
-    """Trains on rank 0 what rank 1 has seen, and saves a piece on each."""
+def waits(trial: pb.Attempt) -> float | None:
+    """Saves a piece on each rank; waits in the second step of a job for the file GATE names."""
+    gate = os.environ.get("GATE")
     for epoch in trial.steps():
-        time.sleep(0.15)
         (trial.checkpoint_dir / f"piece-{trial.rank}").write_text(str(epoch))
         note(trial, epoch=epoch)
+        while gate and epoch == trial.start + 2 and not os.path.exists(gate):
+            time.sleep(0.02)
     return 1 / trial.fidelity if trial.rank == 0 else None
 
 
@@ -123,7 +125,7 @@ def apart(trial: pb.Attempt) -> float:
 
 def main() -> None:
     """What `torchrun` would start."""
-    objectives = {one.__name__: one for one in (fit, slow, troubled, out_of_step, stuck, apart)}
+    objectives = {one.__name__: one for one in (fit, waits, troubled, out_of_step, stuck, apart)}
     options = json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}
     options = {"budget": 3, "study": sys.argv[2], "show": "quiet"} | options
     if sys.argv[1] == "apart":

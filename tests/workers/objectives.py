@@ -1,13 +1,17 @@
 """Objectives for tests, where other processes can import them."""
 
 import json
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 import priorband as pb
 
 SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
+GATE = "PRIORBAND_TEST_GATE"
+"""The variable that names the folder of `waits`."""
 
 
 def value(trial: pb.Attempt) -> float:
@@ -29,10 +33,21 @@ def counted(trial: pb.Attempt) -> dict[str, Any]:
     return {"loss": value(trial), "cost": len(ran), "ran": ran}
 
 
-def slow(trial: pb.Attempt) -> float:
+def waits(trial: pb.Attempt) -> float:
+    """Waits in its second step, or in its only one, until `go` is in the folder GATE names.
+
+    It stops as soon as it is asked to, unless the folder holds `ignore-stop`; then it writes
+    `asked` there, and waits on.
+    """
+    gate = Path(os.environ[GATE])
     for epoch in trial.steps():
-        time.sleep(0.2)
         (trial.checkpoint_dir / "epoch").write_text(str(epoch))
+        while epoch >= min(2, trial.fidelity) and not (gate / "go").exists():
+            if trial.should_stop:
+                if not (gate / "ignore-stop").exists():
+                    break
+                (gate / "asked").touch()
+            time.sleep(0.02)
     return value(trial)
 
 

@@ -1,19 +1,15 @@
 """Checkpoints: kept while they are of use, removed when they are not."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from objectives import EPOCHS, SPACE, counted
-from servers import Server, fresh_url
 
 import priorband as pb
 from priorband.storage.checkpoints import Checkpoints
-from priorband.storage.spool import Spool
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
-from priorband.workers.devices import masks
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
 
@@ -29,7 +25,7 @@ def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None
         checkpoints = Checkpoints(tmp_path)
         held = checkpoints.held()
         assert study.best is not None and study.best.trial.id in held
-        assert set(held) == CheckpointCleanup(study, checkpoints).wanted(held)
+        assert set(held) == CheckpointCleanup(study, checkpoints).needed(held)
         history = study.state.history
         assert len(held) < len([t for t in history.trials if not history.promoted(t.id)])
         assert all((tmp_path / f"trials/{t.id}/curve-1.jsonl").exists() for t in history.trials)
@@ -45,12 +41,12 @@ def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS, method="asha") as study:
         study.limit(pb.Budget(trials=60))
         worker = Worker(study, counted, WorkerOptions(fresh_process=False))
-        worker.keeping.most = 5
+        worker.cleanup.max_kept = 5
         worker.run()
         assert len(Checkpoints(tmp_path).held()) <= 5 + 2  # and the best two
         assert study.replay().exact
         continued = [t for t in study.state.history.trials if t.parent is not None]
-        assert continued  # those whose parent's checkpoint was gone have begun anew
+        assert continued  # those whose parent's checkpoint was gone have started from scratch
         assert study.ledger.units >= study.state.history.spent
 
 
@@ -84,51 +80,3 @@ def test_a_checkpoint_is_complete_or_not_there(
             checkpoints.seal(0, 1, 2)
     taken = checkpoints.take_over(0, 2)
     assert taken is not None and taken[1] == 1 and (taken[0] / "w").read_text() == "one"
-
-
-def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
-    tmp_path: Path, new_postgres: Callable[[], Server], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PRIORBAND_SPOOL", str(tmp_path / "spool"))
-    server = new_postgres()
-    where = fresh_url(server)
-    said: list[str] = []
-
-    def unlucky(trial: pb.Attempt) -> float:
-        server.kill()
-        return 0.25
-
-    with pb.open_study(where, SPACE, EPOCHS, folder=tmp_path) as study:
-        study.limit(pb.Budget(trials=1))
-        options = WorkerOptions(fresh_process=False, patience=0.5)
-        ending = Worker(study, unlucky, options, said.append).run()
-        assert ending.how == "storage"
-        assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
-        assert len(Spool(study.ledger.study).waiting()) == 1
-    server.restart()
-    with pb.open_study(where, folder=tmp_path) as study:
-        Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
-        assert study.best is not None and study.best.loss == 0.25
-        assert Spool(study.ledger.study).waiting() == {}
-        assert any("Handed in" in text for text in said)
-
-
-@pytest.mark.parametrize(
-    ("workers", "each", "environment", "made"),
-    [
-        (2, None, {}, [{}, {}]),
-        (2, 1, {}, [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}]),
-        (1, 2, {"CUDA_VISIBLE_DEVICES": "3, 5"}, [{"CUDA_VISIBLE_DEVICES": "3,5"}]),
-        (2, 0, {"CUDA_VISIBLE_DEVICES": "3"}, [{"CUDA_VISIBLE_DEVICES": ""}] * 2),
-        (1, 1, {"HIP_VISIBLE_DEVICES": "2"}, [{"HIP_VISIBLE_DEVICES": "2"}]),
-    ],
-)
-def test_each_worker_sees_its_own_devices(
-    workers: int, each: int | None, environment: dict[str, str], made: list[dict[str, str]]
-) -> None:
-    assert masks(workers, each, environment) == made
-
-
-def test_more_devices_than_there_are_cannot_be_shared_out() -> None:
-    with pytest.raises(pb.errors.ArgumentError, match="need 4, but CUDA_VISIBLE_DEVICES shows 2"):
-        masks(2, 2, {"CUDA_VISIBLE_DEVICES": "0,1"})

@@ -5,17 +5,18 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from ddp_job import X, Y
+from servers import free_port
+from waiting import LONGEST, wait_until
 
 import priorband as pb
 from priorband.storage.json_text import from_json
@@ -25,20 +26,20 @@ pytestmark = pytest.mark.skipif(
 )
 SCRIPT = Path(__file__).with_name("ddp_job.py")
 DOCS = Path(__file__).parents[2] / "docs" / "ddp.md"
-LONGEST = 60.0
 
 
 class Job:
     """Two ranks, started as a launcher does."""
 
-    def __init__(self, objective: str, folder: Path, **options: Any) -> None:
+    def __init__(self, objective: str, folder: Path, gate: str = "", **options: Any) -> None:
         self.notes = folder / "notes"
         self.notes.mkdir(exist_ok=True)
+        self.gate = folder / gate
         arguments = [SCRIPT, objective, folder / "study", self.notes, json.dumps(options)]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
+        port = str(free_port())
         shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2"}
+        if gate:
+            shared["GATE"] = str(self.gate)
         self.ranks = [
             subprocess.Popen(
                 [sys.executable, *map(str, arguments)],
@@ -51,26 +52,43 @@ class Job:
 
     def wait(self) -> list[int]:
         """How the ranks ended; one that hangs fails the test."""
-        try:
-            self.said = [rank.communicate(timeout=LONGEST)[1] for rank in self.ranks]
-        finally:
-            self.kill()
+        self.said = [rank.communicate(timeout=LONGEST)[1] for rank in self.ranks]
         return [rank.returncode for rank in self.ranks]
 
     def kill(self) -> None:
         for rank in self.ranks:
             rank.kill()
 
-    def until(self, lines: int) -> None:
-        """Wait until both ranks have noted so many lines."""
-        deadline = time.monotonic() + LONGEST
-        while min(len(notes(self.notes, rank)) for rank in range(2)) < lines:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    def close(self) -> None:
+        """End the ranks that still run, and close their pipes."""
+        self.kill()
+        for rank in self.ranks:
+            with rank:
+                pass
+
+    def wait_for_notes(self, lines: int) -> None:
+        """Wait until both ranks have noted at least this many lines."""
+        wait_until(lambda: min(len(notes(self.notes, rank)) for rank in range(2)) >= lines, "notes")
 
     def signal(self, *ranks: int) -> None:
+        """Signal ranks that wait at the gate, and let them go on."""
         for rank in ranks:
             self.ranks[rank].send_signal(signal.SIGTERM)
+        self.gate.touch()
+
+
+@pytest.fixture
+def start_job(tmp_path: Path) -> Iterator[Callable[..., Job]]:
+    """A function that starts a job in the test's folder; all jobs are ended afterwards."""
+    jobs: list[Job] = []
+
+    def start(objective: str, **options: Any) -> Job:
+        jobs.append(Job(objective, tmp_path, **options))
+        return jobs[-1]
+
+    yield start
+    for job in jobs:
+        job.close()
 
 
 def notes(folder: Path, rank: int) -> list[dict[str, Any]]:
@@ -95,8 +113,10 @@ def descended(rate: float, epochs: int) -> float:
     return float(((x @ w - y) ** 2).mean())
 
 
-def test_all_ranks_train_every_trial_and_rank_0_alone_tells(tmp_path: Path) -> None:
-    job = Job("fit", tmp_path)
+def test_all_ranks_train_every_trial_and_rank_0_alone_tells(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
+    job = start_job("fit")
     assert job.wait() == [0, 0], job.said
     mine, others = notes(job.notes, 0), notes(job.notes, 1)
     assert mine == others and {one["size"] for one in mine} == {2}
@@ -122,11 +142,12 @@ def test_all_ranks_train_every_trial_and_rank_0_alone_tells(tmp_path: Path) -> N
         assert any(trial.parent is not None for trial in history.trials)
 
 
-def test_a_signal_hands_the_trial_back_once_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    first = Job("slow", tmp_path, budget={"trials": 2})
-    first.until(2)
-    first.signal(0, 1)
-    first.signal(1, 0)  # as a launcher does that was signalled, too
+def test_a_signal_hands_the_trial_back_once_and_the_next_run_goes_on(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
+    first = start_job("waits", gate="first", budget={"trials": 2})
+    first.wait_for_notes(2)
+    first.signal(0, 1, 1, 0)  # twice, as a launcher does that was signalled, too
     assert first.wait() == [143, 143], first.said
     [(trial, returned)] = records(tmp_path, "returned")
     assert (trial, returned["kind"], returned["reason"]) == (0, "preempted", "SIGTERM")
@@ -134,11 +155,11 @@ def test_a_signal_hands_the_trial_back_once_and_the_next_run_goes_on(tmp_path: P
     step = kept.name.partition("-")[2]
     assert [(kept / f"piece-{rank}").read_text() for rank in range(2)] == [step, step]
 
-    second = Job("slow", tmp_path, budget={"trials": 2})
-    second.until(int(step) + 2)
+    second = start_job("waits", gate="second", budget={"trials": 2})
+    second.wait_for_notes(int(step) + 2)
     second.signal(1)
     assert second.wait() == [143, 143], second.said
-    third = Job("slow", tmp_path, budget={"trials": 2})
+    third = start_job("waits", budget={"trials": 2})
     assert third.wait() == [0, 0], third.said
 
     for rank in range(2):
@@ -148,8 +169,10 @@ def test_a_signal_hands_the_trial_back_once_and_the_next_run_goes_on(tmp_path: P
     assert [trial for trial, _ in records(tmp_path, "told")] == [0, 1]
 
 
-def test_a_failure_on_any_rank_fails_the_trial_on_all_and_the_job_goes_on(tmp_path: Path) -> None:
-    job = Job("troubled", tmp_path)
+def test_a_failure_on_any_rank_fails_the_trial_on_all_and_the_job_goes_on(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
+    job = start_job("troubled")
     assert job.wait() == [0, 0], job.said
     assert notes(job.notes, 0) == notes(job.notes, 1)
     failed = {trial: (one["kind"], one["reason"]) for trial, one in records(tmp_path, "failed")}
@@ -166,9 +189,11 @@ def test_a_failure_on_any_rank_fails_the_trial_on_all_and_the_job_goes_on(tmp_pa
     )
 
 
-def test_a_rank_that_others_wait_for_ends_the_job_and_the_next_one_goes_on(tmp_path: Path) -> None:
+def test_a_rank_that_others_wait_for_ends_the_job_and_the_next_one_goes_on(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
     for _ in range(4):
-        job = Job("out_of_step", tmp_path, grace=0.5)
+        job = start_job("out_of_step", grace=0.5)
         assert all(job.wait()), job.said
     failed = {trial: (one["kind"], one["reason"]) for trial, one in records(tmp_path, "failed")}
     assert failed == {
@@ -180,21 +205,23 @@ def test_a_rank_that_others_wait_for_ends_the_job_and_the_next_one_goes_on(tmp_p
     assert (crashed, returned["kind"]) == (3, "crashed")
 
 
-def test_what_befell_another_rank_is_told_by_one_that_never_comes_back(tmp_path: Path) -> None:
-    job = Job("stuck", tmp_path, grace=1)
-    try:
-        said = job.ranks[1].communicate(timeout=LONGEST)[1]
-        assert job.ranks[0].poll() is None
-    finally:
-        job.kill()  # as a launcher does when one rank has ended
-        job.wait()
+def test_what_befell_another_rank_is_told_by_one_that_never_comes_back(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
+    job = start_job("stuck", grace=1)
+    said = job.ranks[1].communicate(timeout=LONGEST)[1]
+    assert job.ranks[0].poll() is None
+    job.kill()  # as a launcher does when one rank has ended
+    job.wait()
     assert "did not come within 1 s" in said
     [(trial, failed)] = records(tmp_path, "failed")
     assert (trial, failed["reason"]) == (0, "rank 1: ValueError: on rank 1")
 
 
-def test_groups_of_ranks_train_trials_of_their_own(tmp_path: Path) -> None:
-    job = Job("apart", tmp_path)
+def test_groups_of_ranks_train_trials_of_their_own(
+    tmp_path: Path, start_job: Callable[..., Job]
+) -> None:
+    job = start_job("apart")
     assert job.wait() == [0, 0], job.said
     seen: list[Any] = [*notes(job.notes, 0), *notes(job.notes, 1)]
     assert all(one[1:] == [0, 1] for one in seen) and notes(job.notes, 0) and notes(job.notes, 1)
@@ -210,20 +237,16 @@ def test_the_examples_of_the_manual_run(tmp_path: Path) -> None:
         short = text.replace("budget=12", f"budget=pb.Budget(trials={trials})")
         (tmp_path / name).write_text(short)
     torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "train.py"]
-    started = {
-        study: subprocess.Popen(
+    for study, arguments in (("ddp", torchrun), ("spawned", ["launch.py"])):
+        done = subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
+            timeout=2 * LONGEST,
         )
-        for study, arguments in (("ddp", torchrun), ("spawned", ["launch.py"]))
-    }
-    for study, process in started.items():
-        shown, said = process.communicate(timeout=LONGEST)
-        assert process.returncode == 0 and "'lr': 0.01" in shown, said
+        assert done.returncode == 0 and "'lr': 0.01" in done.stdout, done.stderr
         with pb.open_study(tmp_path / "runs" / study) as opened:
             assert not opened.state.history.running and opened.best is not None
             assert (tmp_path / "runs" / study / "trials" / "0" / "1" / "model.pt").exists()

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from objectives import EPOCHS, SPACE, value
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.errors import RankError
@@ -18,50 +19,50 @@ from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.distributed import tune_in_group
-from priorband.workers.rank_channel import Absent, RankChannel, Word
-from priorband.workers.rank_group import RankGroup, read_task, written_task
+from priorband.workers.rank_channel import Message, RankChannel, RankTimeout
+from priorband.workers.rank_group import RankGroup, task_from_data, task_to_data
 
 Objective = Callable[[Attempt], Any]
 
 
-class Hall:
-    """A place where threads meet, in place of a process group."""
+class ThreadGroup:
+    """What threads have said to each other, in place of a process group."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self.said: dict[int, dict[int, Word]] = {}
-        self.left: dict[str, Word] = {}
+        self.said: dict[int, dict[int, Message]] = {}
+        self.left: dict[str, Message] = {}
 
 
-class Corner:
-    """One thread's way to the other, as `Wire` is a rank's."""
+class ThreadChannel:
+    """One thread's way to the other, as `RankChannel` is a rank's."""
 
     size = 2
 
-    def __init__(self, hall: Hall, rank: int, begun: int = 0) -> None:
-        self.hall, self.rank, self.begun, self.meetings = hall, rank, begun, 0
+    def __init__(self, group: ThreadGroup, rank: int, begun: int = 0) -> None:
+        self.group, self.rank, self.begun, self.meetings = group, rank, begun, 0
 
     def collectives(self) -> int:
         return self.begun
 
-    def gather(self, word: Word, patience: float | None = None) -> list[Word]:
+    def all_gather(self, message: Message, patience: float | None = None) -> list[Message]:
         self.meetings += 1
-        with self.hall.changed:
-            here = self.hall.said.setdefault(self.meetings, {})
-            here[self.rank] = json.loads(json.dumps(word))
-            self.hall.changed.notify_all()
-            if not self.hall.changed.wait_for(lambda: len(here) == self.size, patience or 10):
-                raise Absent("the other one did not come")
+        with self.group.changed:
+            here = self.group.said.setdefault(self.meetings, {})
+            here[self.rank] = json.loads(json.dumps(message))
+            self.group.changed.notify_all()
+            if not self.group.changed.wait_for(lambda: len(here) == self.size, patience or LONGEST):
+                raise RankTimeout("the other one did not come")
             return [here[rank] for rank in range(self.size)]
 
-    def alarm(self, key: str, word: Word) -> None:
-        self.hall.left.setdefault(key, word)
+    def post_failure(self, key: str, message: Message) -> None:
+        self.group.left.setdefault(key, message)
 
-    def alarmed(self, key: str) -> Word | None:
-        return self.hall.left.get(key)
+    def posted_failure(self, key: str) -> Message | None:
+        return self.group.left.get(key)
 
-    def forget(self, key: str) -> None:
-        self.hall.left.pop(key, None)
+    def delete_failure(self, key: str) -> None:
+        self.group.left.pop(key, None)
 
 
 def task(root: Path, fidelity: int = 3) -> TrialTask:
@@ -74,31 +75,36 @@ def together(
     begun: tuple[int, int] = (0, 0),
     grace: float = 5.0,
     asked: Callable[[int], str] = lambda rank: "",
+    ended: tuple[threading.Event, threading.Event] | None = None,
 ) -> tuple[list[RankGroup], list[Any]]:
     """What two ranks say came of an attempt."""
-    hall, ready = Hall(), threading.Barrier(2)
-    teams = [
-        RankGroup(cast(RankChannel, Corner(hall, rank, begun[rank])), grace) for rank in range(2)
+    group, ready = ThreadGroup(), threading.Barrier(2)
+    ranks = [
+        RankGroup(cast(RankChannel, ThreadChannel(group, rank, begun[rank])), grace)
+        for rank in range(2)
     ]
     results: list[Any] = [None, None]
+    ended = ended or (threading.Event(), threading.Event())
 
-    def run(team: RankGroup) -> None:
-        if team.rank:
+    def run(rank_group: RankGroup) -> None:
+        if rank_group.rank:
             ready.wait()
-        attempt = Attempt(task(root), stopping=lambda: asked(team.rank), ranks=team)
-        if not team.rank:
+        attempt = Attempt(task(root), stopping=lambda: asked(rank_group.rank), ranks=rank_group)
+        if not rank_group.rank:
             ready.wait()
         try:
-            results[team.rank] = team.attempted(objective, attempt, lambda: "")
+            results[rank_group.rank] = rank_group.run_attempt(objective, attempt, lambda: "")
         except RankError as error:
-            results[team.rank] = error
+            results[rank_group.rank] = error
+        finally:
+            ended[rank_group.rank].set()
 
-    threads = [threading.Thread(target=run, args=(team,)) for team in teams]
+    threads = [threading.Thread(target=run, args=(rank_group,)) for rank_group in ranks]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return teams, results
+    return ranks, results
 
 
 def stepping(act: Callable[[Attempt, float], None]) -> Objective:
@@ -111,8 +117,8 @@ def stepping(act: Callable[[Attempt, float], None]) -> Objective:
 
 
 def test_what_rank_0_returns_counts(tmp_path: Path) -> None:
-    teams, results = together(stepping(lambda trial, step: None), tmp_path)
-    assert results[0]["loss"] == 0.25 and not any(team.broken for team in teams)
+    ranks, results = together(stepping(lambda trial, step: None), tmp_path)
+    assert results[0]["loss"] == 0.25 and not any(rank_group.broken for rank_group in ranks)
 
 
 def test_all_save_before_a_step_is_kept_and_rank_0_alone_reports(tmp_path: Path) -> None:
@@ -148,11 +154,11 @@ def test_all_ranks_stop_when_one_is_asked_to(tmp_path: Path) -> None:
     def asked(rank: int) -> str:
         return "SIGTERM" if rank == 1 and len(steps[1]) == 2 else ""
 
-    teams, results = together(
+    ranks, results = together(
         stepping(lambda trial, step: steps[trial.rank].append(step)), tmp_path, asked=asked
     )
     assert results == [{"interrupted": "SIGTERM"}] * 2 and steps == {0: [1, 2], 1: [1, 2]}
-    assert not any(team.broken for team in teams)
+    assert not any(rank_group.broken for rank_group in ranks)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -163,14 +169,14 @@ def test_a_loss_that_is_not_finite_ends_all_ranks_where_they_meet(
     def report(trial: Attempt, at: float) -> None:
         trial.report(at, loss=float("nan") if (trial.rank, at) == (rank, step) else 1.0)
 
-    teams, results = together(stepping(report), tmp_path, (1, 2))
+    ranks, results = together(stepping(report), tmp_path, (1, 2))
     which = "rank 1: " if rank else ""
     for result in results:
         assert (result["kind"], result["reason"]) == (
             "diverged",
             f"{which}the loss was nan at step {step}",
         )
-    assert not any(team.broken for team in teams)
+    assert not any(rank_group.broken for rank_group in ranks)
 
 
 @pytest.mark.parametrize("begun", [(4, 4), (5, 4)])
@@ -181,9 +187,9 @@ def test_a_failure_is_known_to_all_and_ends_the_job_if_collectives_would_mix(
         if trial.rank == 1 and step == 2:
             raise ValueError("no")
 
-    teams, results = together(stepping(fail), tmp_path, begun)
+    ranks, results = together(stepping(fail), tmp_path, begun)
     assert {result["reason"] for result in results} == {"rank 1: ValueError: no"}
-    assert [bool(team.broken) for team in teams] == [begun[0] != begun[1]] * 2
+    assert [bool(rank_group.broken) for rank_group in ranks] == [begun[0] != begun[1]] * 2
 
 
 def test_ranks_that_go_different_ways_are_told_so(tmp_path: Path) -> None:
@@ -196,16 +202,16 @@ def test_ranks_that_go_different_ways_are_told_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_that_nobody_comes_to_ends_and_its_word_is_left(tmp_path: Path, rank: int) -> None:
-    late = threading.Event()
+    ended = (threading.Event(), threading.Event())
 
     def fail(trial: Attempt) -> float:
         if trial.rank == rank:
             raise ValueError("no")
-        late.wait(0.5)
+        assert ended[rank].wait(LONGEST)  # by then the other has waited for this rank in vain
         raise RuntimeError("gloo: connection closed")
 
-    teams, results = together(fail, tmp_path, grace=0.1)
-    assert all(team.broken for team in teams)
+    ranks, results = together(fail, tmp_path, grace=0.1, ended=ended)
+    assert all(rank_group.broken for rank_group in ranks)
     which = "rank 1: " if rank else ""
     assert (results[0]["kind"], results[0]["reason"]) == ("raised", f"{which}ValueError: no")
     with pytest.raises(RankError, match="start the job again"):
@@ -224,7 +230,7 @@ def test_a_task_is_the_same_in_another_process() -> None:
     config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
     for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
         made = TrialTask(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
-        assert read_task(json.loads(json.dumps(written_task(made)))) == made
+        assert task_from_data(json.loads(json.dumps(task_to_data(made)))) == made
         assert pickle.loads(pickle.dumps(made)) == made
         assert Attempt(made).task is made
 

@@ -245,3 +245,27 @@ def test_a_pause_delays_whatever_comes_next() -> None:
     ends = np.cumsum([run.cost + 7.0 for run in runs])
     assert [run.end for run in runs] == pytest.approx(ends)
     assert [run.start for run in runs[1:]] == pytest.approx(ends[:-1])
+
+
+UNIT = Space({"x": Float(0, 1, prior=0.3)})
+
+
+@pytest.mark.parametrize("method", ["hyperband", "asha", "priorband"])
+@pytest.mark.parametrize("workers", [2, 4, 7])
+def test_simulated_workers_do_the_same_on_a_scaled_ladder(method: str, workers: int) -> None:
+    def loss(config: Mapping[str, Any], fidelity: float) -> float:
+        del fidelity
+        return abs(float(config["x"]) - 0.6)
+
+    plans = []
+    for fidelity in (Fidelity("epochs", 1.0, 81.0), Fidelity("share", 0.1, 8.1)):
+        runs = simulate(Study(UNIT, fidelity, method, seed=2), loss, workers, budget=12)
+        plans.append([(run.outcome.trial.slot, run.outcome.trial.parent) for run in runs])
+        units = {round(run.cost / fidelity.low, 6) for run in runs}
+        assert len(units) == len({run.cost for run in runs})  # equal costs are equal to the bit
+    assert plans[0] == plans[1]
+
+
+def test_a_tiny_fidelity_is_simulated_as_any_other() -> None:
+    study = Study(UNIT, Fidelity("share", 1e-13, 1e-11), "hyperband")
+    assert len(simulate(study, lambda config, fidelity: 0.5, budget=3)) > 30

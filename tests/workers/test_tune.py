@@ -6,7 +6,9 @@ import pytest
 from objectives import EPOCHS, SPACE, counted, raises, value
 
 import priorband as pb
+from priorband.errors import StorageError
 from priorband.storage.json_text import from_json
+from priorband.workers import open_with_retry
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -76,3 +78,12 @@ def test_a_wrong_option_leaves_no_study_behind(tmp_path: Path, wrong: dict[str, 
     with pytest.raises(pb.PriorbandError):
         pb.tune(value, SPACE, EPOCHS, **options)  # type: ignore[arg-type]  # mixed
     assert not (tmp_path / "s").exists()
+
+
+def test_a_file_in_place_of_the_folder_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(open_with_retry, "PAUSE", 1e6)  # whoever waits once waits too long
+    with pytest.raises(StorageError, match="Not a directory"):
+        pb.tune(value, SPACE, EPOCHS, budget=2, study=tmp_path / "file", show="quiet")

@@ -1,4 +1,4 @@
-"""Curves in small multiples: ranks, regrets, shares, correlations and traces over a budget."""
+"""Figures with panels of curves: ranks, regrets, shares, correlations and traces."""
 
 from collections.abc import Iterable, Sequence
 from typing import final
@@ -16,33 +16,33 @@ from priorband.values import derived, frozen, settle
 
 _MOST_POINTS = 300
 _ALL_POINTS = 3300
-"""Of all lines of a figure together: without this limit 48 lines of 400 points take 2 MB."""
+"""The number of points of all lines of a figure: without it 48 lines of 400 points take 2 MB."""
 
 
 @final
 @frozen
 class Line:
-    """A curve and its standard error; where one is nan it is not drawn."""
+    """A curve and its standard error; nan values are not drawn."""
 
     label: str
-    """A method's name, which also says how the line looks, or any other text."""
+    """The name of a method, which determines the style of the line, or another text."""
     x: Array
     y: Array
     error: Array | None = None
     spread: Array = derived()
-    """The error; nan where none was given."""
+    """The error; nan if none was passed."""
 
     def __post_init__(self) -> None:
         x, y = np.asarray(self.x, float), np.asarray(self.y, float)
         spread = np.full(y.shape, np.nan) if self.error is None else np.asarray(self.error, float)
         if x.ndim != 1 or not x.shape == y.shape == spread.shape:
             raise DataError(
-                f"The line {self.label!r} needs x, y and error of one length, got shapes "
+                f"The line {self.label!r} needs x, y and error of the same length, got shapes "
                 f"{x.shape}, {y.shape} and {spread.shape}."
             )
         known = np.isfinite(x)
         if np.any(np.diff(x[known]) < 0):
-            raise DataError(f"The x of the line {self.label!r} must not fall. Sort the points.")
+            raise DataError(f"The x of the line {self.label!r} must be ascending. Sort the points.")
         y, spread = (np.where(np.isfinite(some), some, np.nan)[known] for some in (y, spread))
         settle(self, x=x[known], y=y, spread=spread)
 
@@ -50,7 +50,7 @@ class Line:
 @final
 @frozen
 class Panel:
-    """Some lines, with dotted verticals at the marks and a dashed, labelled rule at the level."""
+    """Lines, with dotted vertical lines at the marks and a dashed horizontal one at the level."""
 
     title: str
     lines: tuple[Line, ...]
@@ -62,20 +62,20 @@ class Panel:
 @final
 @frozen
 class Frame:
-    """What the axes of a figure's panels say and span; limits that are None follow the data."""
+    """The labels, scales and limits of a figure's axes; limits of None follow the data."""
 
     x_label: str
     y_label: str
     columns: int = 3
     log_y: bool = False
     step: bool = True
-    """Whether a value holds until the next; else points are joined."""
+    """Whether to draw steps; otherwise points are joined by lines."""
     x_limits: Limits | None = None
     y_limits: Limits | None = None
     invert_y: bool = False
     share_x: bool = True
     share_y: bool = True
-    """Whether all panels span the same; then only those at the edge have numbers."""
+    """Whether all panels have the same limits; then only those at the edge have numbers."""
 
     def __post_init__(self) -> None:
         for limits, least in (
@@ -84,13 +84,13 @@ class Frame:
         ):
             if limits is not None and not least < limits[0] < limits[1] < np.inf:
                 raise DataError(
-                    f"Limits must be finite, the lower first, and above 0 on a logarithmic axis, "
+                    f"Limits must be finite, with the lower one first, and above 0 on a log axis, "
                     f"got {limits}."
                 )
 
 
 def curves(panels: Sequence[Panel], frame: Frame, name: str = "curves") -> str:
-    """The panels as an SVG whose ids start with the name, with one legend for all."""
+    """An SVG figure of panels with a common legend, whose ids start with `name`."""
     grid = PanelGrid(len(panels), frame.columns)
     looks = styles(line.label for panel in panels for line in panel.lines)
     with drawing():
@@ -125,7 +125,7 @@ def _description(panels: Sequence[Panel], frame: Frame, labels: Iterable[str]) -
 
 
 def _spans(panels: Sequence[Panel], frame: Frame) -> list[tuple[Limits, Limits]]:
-    """What each panel's axes span."""
+    """The limits of each panel's axes."""
     lines = [panel.lines for panel in panels]
     every = [line for some in lines for line in some]
     across = [frame.x_limits or _across(every if frame.share_x else some) for some in lines]
@@ -149,7 +149,7 @@ def _across(lines: Iterable[Line]) -> Limits:
 
 
 def _up(lines: Iterable[Line], across: Limits, levels: tuple[float, ...], frame: Frame) -> Limits:
-    """From the lowest to the highest seen within the width, errors included, and a little more."""
+    """The range of the values with errors within the x limits, with a margin."""
     seen = [np.asarray(levels, float)]
     for line in lines:
         start = max(0, int(np.searchsorted(line.x, across[0], "right")) - 1) if frame.step else 0

@@ -1,8 +1,8 @@
-"""How each method looks: one colour, one dash and one marker, the same in every figure.
+"""The style of each method: a colour, a dash and a marker, the same in every figure.
 
-The colours are Okabe and Ito's (https://jfly.uni-koeln.de/color/), without the yellow that paper
-swallows and with two of Paul Tol's and a grey. Dash and marker alone tell any two methods apart, so
-figures can be read in grey; so do colour and dash, for who does not see the markers.
+The colours are Okabe and Ito's (https://jfly.uni-koeln.de/color/), without yellow, which is hard to
+see on white, and with two of Paul Tol's and a grey. No two methods have the same dash and marker,
+so figures are readable in grey; no two have the same colour and dash either.
 """
 
 import re
@@ -16,7 +16,7 @@ from priorband.values import frozen, replaced
 BLACK, GREY, BLUE, SKY, INDIGO = "#000000", "#7f7f7f", "#0072b2", "#56b4e9", "#332288"
 GREEN, ORANGE, RED, PINK, WINE = "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#882255"
 INK = "#333333"
-"""Axes, and lines that are no data."""
+"""The colour of axes and other lines that are not data."""
 
 Dash = tuple[float, ...]
 SOLID: Dash = ()
@@ -29,9 +29,9 @@ PUBLISHED: Dash = (1, 2.6)
 _MARKERS = ("", "o", "s", "^", "v", "D", "P", "X", "*")
 
 SMALL, MEDIUM, LARGE = 7.0, 8.0, 8.5
-"""Sizes of text, in points."""
+"""Text sizes in points."""
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
-"""None is wider than the last but one, with which matplotlib measures."""
+"""None of these fonts is wider than DejaVu Sans, with which matplotlib measures text."""
 
 SETTINGS: dict[Any, object] = {
     **{"font.family": ["DejaVu Sans"], "font.size": MEDIUM, "text.parse_math": False},
@@ -50,7 +50,7 @@ SETTINGS: dict[Any, object] = {
 @final
 @frozen
 class Style:
-    """How a line looks; the dash in widths of the line, solid where there is none."""
+    """The style of a line. The dash is in line widths; an empty one is a solid line."""
 
     colour: str
     dash: Dash = SOLID
@@ -120,7 +120,7 @@ _FILL = {"+prior": "+Prior", "+bo": "+BO", "": ""}
 
 
 def display_name(method: str) -> str:
-    """A method's name as the paper writes it; any other text as it is.
+    """A method's name as in the paper; any other text unchanged.
 
     >>> display_name("hyperband+prior(50%)"), display_name("asha+esp"), display_name("else")
     ('HB+Prior(50%)', 'ASHA(+ESP)', 'else')
@@ -139,23 +139,23 @@ _KNOWN = _METHODS | {display_name(name): style for name, style in _METHODS.items
 
 
 def method_style(name: str) -> Style:
-    """The look of a method, by its name or by the paper's name for it."""
+    """The style of a method, by its name here or in the paper."""
     if name not in _KNOWN:
         raise MethodError(f"No style for the method {name!r}. {suggestion(name, _METHODS)}")
     return _KNOWN[name]
 
 
 def styles(labels: Iterable[str]) -> dict[str, Style]:
-    """A look for each label: a method's own, or one that no other label of the figure has.
+    """A style for each label: that of the method, or one that no other label of the figure has.
 
-    A label that ends in ` (published)` has the colour and the marker of what it is held against.
+    A label that ends in ` (published)` has the colour and the marker of the label without it.
     """
-    asked = list(dict.fromkeys(labels))
-    found = {label: style for label in asked if (style := _fixed(label))}
-    taken = {(style.dash, style.marker) for style in found.values()}
+    distinct = list(dict.fromkeys(labels))
+    fixed = {label: style for label in distinct if (style := _fixed(label))}
+    taken = {(style.dash, style.marker) for style in fixed.values()}
     spare = [style for style in _spare() if (style.dash, style.marker) not in taken]
-    rest = (label for label in asked if label not in found)
-    return found | dict(zip(rest, cycle(spare), strict=False))
+    rest = (label for label in distinct if label not in fixed)
+    return fixed | dict(zip(rest, cycle(spare), strict=False))
 
 
 def _fixed(label: str) -> Style | None:
@@ -168,7 +168,7 @@ def _fixed(label: str) -> Style | None:
 
 
 def _spare() -> list[Style]:
-    """Looks for what is no method: no two have the same dash and marker."""
+    """Styles for labels that are not methods; no two have the same dash and marker."""
     colours = (BLUE, RED, GREEN, ORANGE, PINK, BLACK, SKY, WINE, GREY, INDIGO)
     dashes = (SOLID, LONG, DOTS, DASH_DOT, SHORT, DASH_DOTS)
     return [

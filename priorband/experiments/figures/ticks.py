@@ -1,4 +1,4 @@
-"""The axes' numbers: few, plain, and never in the way of each other."""
+"""Ticks and limits of the axes, with few and short numbers that do not overlap."""
 
 from math import log10
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ _FEW, _DECADES = 6, 1.5
 
 
 def scale_x(axes: "Axes", limits: Limits, numbers: bool = True) -> None:
-    """Set what the abscissa spans, with or without its numbers."""
+    """Set the limits of the x-axis and whether it shows numbers."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axes.set_xlim(*limits)
@@ -21,7 +21,7 @@ def scale_x(axes: "Axes", limits: Limits, numbers: bool = True) -> None:
 
 
 def scale_y(axes: "Axes", limits: Limits, log: bool, numbers: bool = True) -> None:
-    """Set what the ordinate spans and its scale, with or without its numbers."""
+    """Set the limits and the scale of the y-axis and whether it shows numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     if log:
@@ -37,7 +37,7 @@ def scale_y(axes: "Axes", limits: Limits, log: bool, numbers: bool = True) -> No
 
 
 def number(value: float, _: object = None) -> str:
-    """A number in short.
+    """A number as short text.
 
     >>> number(0.1 + 0.2), number(-0.0), number(1e-5), number(-250000.0)
     ('0.3', '0', '1e\N{MINUS SIGN}5', '\N{MINUS SIGN}250000')

@@ -1,7 +1,7 @@
-"""Violins in small multiples: how good a prior is, by the losses that its draws have.
+"""Figures with panels of violins, which show the losses of draws from priors.
 
-A violin is as wide as its losses are dense. A few very high losses must not squash the others: a
-panel ends not far above the quartiles, and a triangle at the edge says that there is more.
+The width of a violin is the density of the losses. A few very high losses must not compress the
+rest: a panel ends not far above the quartiles, and a triangle at its edge marks losses beyond it.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _LEVELS = 50
-"""At which the density is taken."""
+"""The number of losses at which the density is computed."""
 _HALF_WIDTH = 0.42
 _NUMBERS = 9
-"""What the ordinate's numbers take of a panel's width, in points."""
+"""The width of the y-axis numbers in points."""
 _ROW = 0.13
-"""The height of a row of texts, in heights of a panel."""
+"""The height of a row of text, as a share of a panel's height."""
 _REACH = 2.5
-"""How many interquartile ranges above the upper quartile a panel shows."""
+"""How far above the upper quartile a panel shows losses, in interquartile ranges."""
 _SIGNS = {
     "median": ("_", "black", 9.0, 1.6),
     "quartiles": ("|", "black", 9.0, 2.6),
@@ -42,7 +42,7 @@ _SIGNS = {
 @final
 @frozen
 class Group:
-    """A violin: losses, a loss to mark, and a text above it."""
+    """A violin: its losses, a loss to mark, and a text above it."""
 
     label: str
     values: Array
@@ -53,7 +53,7 @@ class Group:
         values = np.asarray(self.values, float)
         if values.ndim != 1:
             raise DataError(
-                f"The group {self.label!r} needs its values in one row, got the shape "
+                f"The values of the group {self.label!r} must be one-dimensional, got the shape "
                 f"{values.shape}."
             )
         settle(self, values=values[~np.isnan(values)])
@@ -62,7 +62,7 @@ class Group:
 @final
 @frozen
 class ViolinPanel:
-    """Groups side by side."""
+    """A panel of violins."""
 
     title: str
     groups: tuple[Group, ...]
@@ -75,7 +75,7 @@ def violins(
     log_y: bool = False,
     name: str = "violins",
 ) -> str:
-    """The panels as an SVG whose ids start with the name, each panel with a scale of its own."""
+    """An SVG figure of panels, each with its own scale, whose ids start with `name`."""
     grid = PanelGrid(len(panels), columns)
     labels = [tuple(group.label for group in panel.groups) for panel in panels]
     colours = {label: look.colour for label, look in styles(sum(labels, ())).items()}
@@ -100,10 +100,10 @@ def violins(
 
 
 def density(values: Array, levels: Array) -> Array:
-    """A Gaussian kernel density, its width by Silverman's rule of thumb.
+    """A Gaussian kernel density with the bandwidth of Silverman's rule of thumb.
 
-    The width is 0.9 n^(-1/5) times the standard deviation, or the interquartile range / 1.34 where
-    that is smaller.
+    The bandwidth is 0.9 n^(-1/5) times the standard deviation, or times the interquartile range /
+    1.34 if that is smaller.
     """
     low, high = np.percentile(values, [25, 75])
     spread = min(s for s in (float(np.std(values, ddof=1)), (high - low) / 1.34, np.inf) if s > 0)
@@ -111,8 +111,8 @@ def density(values: Array, levels: Array) -> Array:
     heights = np.zeros(len(levels))
     for part in np.array_split(values, len(values) // 4096 + 1):
         heights += np.exp(-0.5 * ((levels[:, None] - part) / width) ** 2).sum(axis=1)
-    made: Array = heights / (len(values) * width * np.sqrt(2 * np.pi))
-    return made
+    densities: Array = heights / (len(values) * width * np.sqrt(2 * np.pi))
+    return densities
 
 
 def _finite(values: Array, log_y: bool) -> Array:
@@ -121,7 +121,7 @@ def _finite(values: Array, log_y: bool) -> Array:
 
 
 def _reach(group: Group, log_y: bool) -> list[float]:
-    """What must be seen of a group: all but what lies far above its quartiles, and its mark."""
+    """The range of a group to show, without losses far above its quartiles, and its mark."""
     mark = [] if group.mark is None else [group.mark]
     known, marks = _finite(group.values, log_y), _finite(np.array(mark, float), log_y)
     if log_y:
@@ -134,7 +134,7 @@ def _reach(group: Group, log_y: bool) -> list[float]:
 
 
 def _limits(panel: ViolinPanel, log_y: bool) -> Limits:
-    """What must be seen of all groups, and a little more."""
+    """The range of all groups to show, with a margin."""
     every = np.array([end for group in panel.groups for end in _reach(group, log_y)])
     if not len(every):
         return (0.1, 1.0) if log_y else (0.0, 1.0)
@@ -145,20 +145,20 @@ def _limits(panel: ViolinPanel, log_y: bool) -> Limits:
 
 
 def _rows(texts: Sequence[str], spacing: float) -> int:
-    """In how many rows the texts above the violins stand, so that no two touch."""
+    """The number of rows for the texts above the violins, so that they do not overlap."""
     if not any(texts):
         return 0
     return 1 if _fit([plain(text) for text in texts], spacing) else 2
 
 
 def _fit(texts: Sequence[str], spacing: float) -> bool:
-    """Whether texts so far apart do not touch; the widest line of each counts."""
+    """Whether texts at a distance of `spacing` do not overlap, by the widest line of each."""
     widths = [max(text_width(line, SMALL) for line in f"{text}\n ".split("\n")) for text in texts]
     return all((one + other) / 2 < spacing - 1 for one, other in pairwise(widths))
 
 
 def _raised(limits: Limits, rows: int, log_y: bool) -> Limits:
-    """Limits with room above for rows of text."""
+    """Limits with space above for rows of text."""
     share = 1 / (1 - _ROW * rows)
     low, high = limits
     if log_y:
@@ -167,7 +167,7 @@ def _raised(limits: Limits, rows: int, log_y: bool) -> Limits:
 
 
 def _names(axes: "Axes", panel: ViolinPanel, shown: bool, spacing: float) -> None:
-    """The names of the groups below them, word by word or aslant where they are long."""
+    """Put the names of groups below them: on one line, one word per line, or rotated."""
     names = [plain(display_name(group.label)) for group in panel.groups]
     folded = [name.replace(" ", "\n") for name in names]
     axes.set_xlim(-0.6, max(1, len(names)) - 0.4)
@@ -198,7 +198,7 @@ def _violin(axes: "Axes", at: int, group: Group, colour: str, limits: Limits) ->
 
 
 def _body(axes: "Axes", at: int, values: Array, colour: str, limits: Limits) -> None:
-    """The density, from the lowest to the highest value or to the panel's edge."""
+    """Draw the density from the lowest to the highest value within the limits."""
     low, high = np.log(limits) if axes.get_yscale() == "log" else limits
     bottom, top = max(low, float(values.min())), min(high, float(values.max()))
     if len(values) < 2 or values.min() == values.max():
@@ -222,14 +222,14 @@ def _put(axes: "Axes", sign: str, at: float, height: float) -> None:
 
 
 def _text(axes: "Axes", at: float, height: float, text: str) -> None:
-    """A text at a height from 0 to 1 of the panel."""
+    """Draw a text at a height from 0 to 1 of the panel."""
     place = axes.get_xaxis_transform()
     shown = axes.text(at, height, "", transform=place, ha="center", va="center", color=INK)
     shown.set(text=plain(text), fontsize=SMALL)
 
 
 def _sign(name: str) -> "Line2D":
-    """A sign, as it stands in the legend."""
+    """A marker, as in the legend."""
     from matplotlib.lines import Line2D
 
     marker, face, size, edge = _SIGNS[name]

@@ -1,1 +1,1 @@
-"""The report: what runs come to, beside what the paper prints."""
+"""The report: tables and figures of finished runs, compared with the paper's results."""

@@ -1,4 +1,4 @@
-"""What a report is made of: sections of text, tables and figures, in whatever form it is read."""
+"""The parts of a report, independent of its format: sections, tables and figures."""
 
 from collections.abc import Sequence
 from typing import final
@@ -9,7 +9,7 @@ from priorband.values import frozen
 @final
 @frozen
 class Cell:
-    """A cell of a table: a text, what is printed below it, and whether it stands out."""
+    """A cell of a table: its text, a smaller text below it, and whether it is bold."""
 
     text: str
     below: str = ""
@@ -19,7 +19,7 @@ class Cell:
 @final
 @frozen
 class ReportTable:
-    """Rows under heads, with a name for its file and a caption; and its numbers, for machines."""
+    """A table: the name of its file, a caption, its heads and rows, and its CSV file's content."""
 
     name: str
     caption: str
@@ -27,13 +27,13 @@ class ReportTable:
     rows: Sequence[Sequence[Cell]]
     fields: Sequence[str] = ()
     numbers: Sequence[Sequence[object]] = ()
-    """The rows of its CSV, under the fields."""
+    """The rows of the CSV file, whose columns are `fields`."""
 
 
 @final
 @frozen
 class Figure:
-    """A vector graphic, with a name for its file and a caption."""
+    """An SVG figure, with the name of its file and a caption."""
 
     name: str
     caption: str
@@ -43,7 +43,7 @@ class Figure:
 @final
 @frozen
 class Section:
-    """A title, some paragraphs, and what they speak of."""
+    """A title, some paragraphs, and the tables and figures that they describe."""
 
     title: str
     paragraphs: Sequence[str]

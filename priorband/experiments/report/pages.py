@@ -1,4 +1,4 @@
-"""A report as one HTML page, as Markdown, and as files of numbers."""
+"""Write a report as an HTML page, as Markdown, and as CSV and SVG files."""
 
 import csv
 import io
@@ -35,28 +35,28 @@ figcaption { font-size: .88rem; max-width: 46rem; }
 """
 
 
-def write(folder: Path, title: str, sections: Sequence[Section]) -> Path:
-    """Write a report into a folder: the page, the same as Markdown, tables as CSV, figures as SVG.
+def write_pages(folder: Path, title: str, sections: Sequence[Section]) -> Path:
+    """Write a report to a folder as HTML and Markdown, its tables as CSV and its figures as SVG.
 
-    Returns the page, which needs none of the other files.
+    Returns the path of the HTML page, which needs none of the other files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    made = {PAGE: as_html(title, sections), TEXT: as_markdown(title, sections)}
+    texts = {PAGE: as_html(title, sections), TEXT: as_markdown(title, sections)}
     for section in sections:
         for block in section.blocks:
             if isinstance(block, Figure):
-                made[f"{block.name}.svg"] = block.svg
+                texts[f"{block.name}.svg"] = block.svg
             elif block.numbers:
-                made[f"{block.name}.csv"] = as_csv(block)
-    _drop_others(folder, set(made))
-    for name, text in made.items():
-        _put(folder / name, text)
-    _put(folder / LIST, "".join(f"{name}\n" for name in sorted(made)))
+                texts[f"{block.name}.csv"] = as_csv(block)
+    _remove_old_files(folder, set(texts))
+    for name, text in texts.items():
+        _write_text(folder / name, text)
+    _write_text(folder / LIST, "".join(f"{name}\n" for name in sorted(texts)))
     return folder / PAGE
 
 
-def _drop_others(folder: Path, names: set[str]) -> None:
-    """Remove what an earlier report wrote and this one does not."""
+def _remove_old_files(folder: Path, names: set[str]) -> None:
+    """Remove the files of an earlier report that this one does not write."""
     path = folder / LIST
     written = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
     for name in written:
@@ -64,14 +64,14 @@ def _drop_others(folder: Path, names: set[str]) -> None:
             (folder / name).unlink(missing_ok=True)
 
 
-def _put(path: Path, text: str) -> Path:
-    """Write a file. The names of users' files may hold what is no text: that is written out."""
+def _write_text(path: Path, text: str) -> Path:
+    """Write a file, escaping bytes of users' file names that are not valid text."""
     path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     return path
 
 
 def as_html(title: str, sections: Sequence[Section]) -> str:
-    """The report as a page that needs nothing else: no script, no font, no network."""
+    """The report as an HTML page without scripts, fonts or other external files."""
     links = "".join(
         f'<li><a href="#s{number}">{escape(section.title)}</a></li>'
         for number, section in enumerate(sections, 1)
@@ -87,11 +87,11 @@ def as_html(title: str, sections: Sequence[Section]) -> str:
 
 
 def _section(number: int, section: Section) -> str:
-    words = "".join(f"<p>{escape(text)}</p>\n" for text in section.paragraphs)
+    text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in section.paragraphs)
     blocks = "".join(
         _figure(block) if isinstance(block, Figure) else _table(block) for block in section.blocks
     )
-    return f'<section id="s{number}"><h2>{escape(section.title)}</h2>\n{words}{blocks}</section>\n'
+    return f'<section id="s{number}"><h2>{escape(section.title)}</h2>\n{text}{blocks}</section>\n'
 
 
 def _figure(figure: Figure) -> str:
@@ -116,12 +116,12 @@ def _cell(cell: Cell) -> str:
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
-    """The report as Markdown; figures are files beside it."""
-    parts = [f"# {_plain(title)}"]
+    """The report as Markdown, which links to the SVG files of the figures."""
+    parts = [f"# {_escaped(title)}"]
     for section in sections:
-        parts += [f"## {_plain(section.title)}", *map(_plain, section.paragraphs)]
+        parts += [f"## {_escaped(section.title)}", *map(_escaped, section.paragraphs)]
         for block in section.blocks:
-            caption = _plain(block.caption)
+            caption = _escaped(block.caption)
             if isinstance(block, Figure):
                 parts.append(f"![{caption}]({block.name}.svg)\n\n*{caption}*")
             else:
@@ -130,19 +130,19 @@ def as_markdown(title: str, sections: Sequence[Section]) -> str:
 
 
 def _markdown_table(table: ReportTable) -> str:
-    lines = [[*map(_plain, table.heads)], ["---"] * len(table.heads)]
+    lines = [[*map(_escaped, table.heads)], ["---"] * len(table.heads)]
     lines += [[_markdown_cell(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _markdown_cell(cell: Cell) -> str:
-    text = _plain(cell.text)
+    text = _escaped(cell.text)
     text = f"**{text}**" if cell.bold and text else text
-    return f"{text}; {_plain(cell.below)}" if cell.below else text
+    return f"{text}; {_escaped(cell.below)}" if cell.below else text
 
 
-def _plain(text: str) -> str:
-    """Text that Markdown prints as it is."""
+def _escaped(text: str) -> str:
+    """Text with Markdown's special characters escaped."""
     flat = " ".join(text.split())
     for sign in "\\`*_[]<>|&~$":
         flat = flat.replace(sign, f"\\{sign}")
@@ -150,9 +150,9 @@ def _plain(text: str) -> str:
 
 
 def as_csv(table: ReportTable) -> str:
-    """A table's numbers, a row each."""
-    made = io.StringIO()
-    writer = csv.writer(made, lineterminator="\n")
+    """The content of a table's CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.fields)
     writer.writerows(table.numbers)
-    return made.getvalue()
+    return text.getvalue()

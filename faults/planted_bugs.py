@@ -1,0 +1,294 @@
+"""Bugs to plant in worker processes, to test that the faults find them.
+
+    python -m faults storm --plant ack-before-commit
+
+Each bug is a small patch of the library in this process. It is named after its function.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from priorband import arguments
+from priorband.durable import dispatch, expiry
+from priorband.durable.budget import Spending
+from priorband.durable.dispatch import Dispatcher
+from priorband.durable.messages import Report
+from priorband.durable.study import DurableStudy
+from priorband.errors import DamagedError, TrialError
+from priorband.optimizers import Optimizer
+from priorband.state import State
+from priorband.storage import identity, postgres, sql, sqlite, sqlite_file
+from priorband.storage.checkpoints import Checkpoints
+from priorband.storage.heartbeat import Heartbeat
+from priorband.storage.spool import Spool
+from priorband.storage.wal_sync import WalSync
+from priorband.storage.write_lock import WriteLock
+from priorband.trial import Trial
+from priorband.values import replaced
+from priorband.workers import objective_results, trial_process, trial_runner, worker
+
+PLANTED_BUGS: dict[str, tuple[str, Callable[[], None]]] = {}
+"""By name: the fault that must find the bug, and the function that plants it."""
+
+
+def plant_bug(name: str) -> None:
+    """Plant a bug in this process; an empty name plants none."""
+    if name:
+        PLANTED_BUGS[name][1]()
+
+
+def _found_by(fault: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Register a function that plants a bug, with the fault that must find it."""
+
+    def register(patch: Callable[[], None]) -> Callable[[], None]:
+        PLANTED_BUGS[patch.__name__.strip("_").replace("_", "-")] = (fault, patch)
+        return patch
+
+    return register
+
+
+def _patch(target: Any, name: str, value: Any) -> None:
+    """Replace an attribute; one that does not exist would be a bug that nobody can find."""
+    assert hasattr(target, name), f"{target!r} has no {name!r} to replace"
+    setattr(target, name, value)
+
+
+@_found_by("storm")
+def _ack_before_commit() -> None:
+    """Acknowledge a result before it is written."""
+    real, waiting = DurableStudy.turn, dict[int, Report | None]()
+
+    def turn(self: DurableStudy, report: Report | None, claim: str) -> Any:
+        before, waiting[0] = waiting.get(0), report
+        return real(self, before, claim)
+
+    _patch(DurableStudy, "turn", turn)
+
+
+@_found_by("race")
+def _stale_claims() -> None:
+    """Decide on trials from an outdated history."""
+    real, before = Optimizer.propose, dict[int, State]()
+
+    def propose(self: Optimizer, state: State, seed: int) -> Trial:
+        number, outdated = len(state.history), before.get(0, state)
+        before[0] = state
+        return replaced(real(self, outdated, seed), id=number, root=number)
+
+    _patch(Optimizer, "propose", propose)
+
+
+@_found_by("storm")
+def _no_transaction() -> None:
+    """Write without a transaction and without the write lock."""
+
+    class ConnectionWithoutTransactions(sqlite3.Connection):
+        def execute(self, text: str, *values: Any) -> sqlite3.Cursor:
+            ignored = text in ("BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+            return super().execute("SELECT 1" if ignored else text, *values)
+
+    @contextmanager
+    def acquire(self: object, meanwhile: object = None) -> Iterator[None]:
+        yield
+
+    real = sqlite3.connect
+    _patch(sqlite3, "connect", lambda *a, **k: real(*a, factory=ConnectionWithoutTransactions, **k))
+    _patch(WriteLock, "acquire", acquire)
+
+
+@_found_by("storm")
+def _dead_as_alive() -> None:
+    """Take dead processes for living ones."""
+    _patch(expiry, "liveness", lambda owner: "alive")
+
+
+@_found_by("storm")
+def _alive_as_dead() -> None:
+    """Sometimes take a living process for a dead one."""
+    real = identity.liveness
+    _patch(expiry, "liveness", lambda owner: "dead" if os.urandom(1)[0] < 4 else real(owner))
+
+
+@_found_by("storm")
+def _one_lost_too_many() -> None:
+    """Allow one lost attempt too many."""
+    real = expiry.expire
+    _patch(
+        dispatch, "expire", lambda ledger, transaction, most: real(ledger, transaction, most + 1)
+    )
+
+
+@_found_by("storm")
+def _one_trial_too_many() -> None:
+    """Hand out one trial too many."""
+    real = Spending.reached
+    _patch(
+        Spending,
+        "reached",
+        lambda self, limits: real(replaced(self, trials=self.trials - 1), limits),
+    )
+
+
+@_found_by("storm")
+def _orphans_live() -> None:
+    """Let trainings outlive their workers."""
+    _patch(trial_process, "die_with_parent", lambda number, parent: None)
+
+
+@_found_by("calls")
+def _head_first() -> None:
+    """Write the head file before the record."""
+    real = sql.write_statements
+
+    def write_statements(transaction: Any) -> Any:
+        if transaction.appended:
+            last = transaction.appended[-1]
+            for journal in journals:
+                journal._write_head(last)
+        return real(transaction)
+
+    real_init, journals = sqlite.SqliteJournal.__init__, list[Any]()
+
+    def init(self: Any, *arguments: Any, **options: Any) -> None:
+        real_init(self, *arguments, **options)
+        journals.append(self)
+
+    _patch(sqlite.SqliteJournal, "__init__", init)
+    _patch(sql, "write_statements", write_statements)
+
+
+@_found_by("calls")
+def _torn_checkpoints() -> None:
+    """Copy a checkpoint to its final name directly, not atomically."""
+
+    def put(
+        self: Checkpoints, trial: int, attempt: int, step: float, source: Path, *_: bool
+    ) -> None:
+        folder = self.folder(trial)
+        shutil.copytree(source, folder / f"{attempt}.step-{step!r}")
+        for path in folder.glob(f"{attempt}.step-*"):
+            if path.name != f"{attempt}.step-{step!r}":
+                shutil.rmtree(path)
+
+    _patch(Checkpoints, "put", put)
+
+
+@_found_by("cut")
+def _no_sync() -> None:
+    """Do not sync the write-ahead log."""
+    _patch(WalSync, "sync", lambda self: None)
+
+
+@_found_by("full")
+def _full_is_fatal() -> None:
+    """Treat a full disk as damage."""
+    del sqlite_file._TEMPORARY_ERRORS[sqlite3.SQLITE_FULL]
+
+
+@_found_by("full")
+def _no_spool() -> None:
+    """Do not keep results that could not be written."""
+    _patch(Spool, "put", lambda self, name, report: None)
+
+
+@_found_by("database")
+def _outage_is_fatal() -> None:
+    """Treat a server that cannot be reached as damage."""
+    _patch(postgres, "StorageError", DamagedError)
+
+
+@_found_by("frozen")
+def _late_raises() -> None:
+    """Raise an exception for a late result."""
+
+    def late(self: Dispatcher, transaction: object, report: Report) -> bool:
+        raise TrialError(f"Trial {report.trial} was told already.")
+
+    _patch(Dispatcher, "_settle_late", late)
+
+
+@_found_by("frozen")
+def _second_counts() -> None:
+    """Report that a late result counts."""
+    real = Dispatcher.settle
+
+    def settle(self: Dispatcher, transaction: Any, report: Report, **options: bool) -> bool:
+        if report.trial not in self.view.ledger.running:
+            return True
+        return real(self, transaction, report, **options)
+
+    _patch(Dispatcher, "settle", settle)
+
+
+@_found_by("frozen")
+def _loser_tidies() -> None:
+    """Let the attempt that came second remove the checkpoint of the first."""
+
+    def tidy(self: Any, report: Report) -> None:
+        self.runner.checkpoints.settle(report.trial, report.attempt)
+
+    _patch(worker.Worker, "_remove_old_checkpoints", tidy)
+
+
+@_found_by("elsewhere")
+def _no_renewal() -> None:
+    """Do not renew leases."""
+    _patch(Heartbeat, "_beat", lambda self: None)
+
+
+@_found_by("elsewhere")
+def _one_look() -> None:
+    """Declare a worker dead as soon as its lease has expired."""
+    _patch(expiry, "DOUBT", 0.0)
+
+
+@_found_by("elsewhere")
+def _blind_to_reboots() -> None:
+    """Do not recognise that the machine was rebooted."""
+    _patch(identity, "_boot", lambda owner: "")
+
+
+@_found_by("objectives")
+def _children_live() -> None:
+    """Signal only the training, not the processes that it started."""
+
+    def signal(self: Any, number: int) -> None:
+        if self.process.is_alive():
+            os.kill(self.process.pid, number)
+
+    _patch(trial_process.TrialProcess, "_signal", signal)
+
+
+@_found_by("objectives")
+def _true_is_one() -> None:
+    """Take True for a loss of 1."""
+    _patch(
+        objective_results,
+        "checked_loss",
+        lambda loss: float(loss) if loss is True else arguments.checked_loss(loss),
+    )
+
+
+@_found_by("signals")
+def _stopped_is_failed() -> None:
+    """Record a trial that was stopped by a signal as failed."""
+    real = trial_runner.TrialRunner.finish
+
+    def finish(self: Any, claim: Any, begun: Any) -> Report:
+        report = real(self, claim, begun)
+        if report.kind != "preempted":
+            return report
+        return Report(report.trial, report.attempt, None, "raised", report.reason)
+
+    _patch(trial_runner.TrialRunner, "finish", finish)
+
+
+@_found_by("signals")
+def _no_checkpoint_taken_over() -> None:
+    """Do not resume from the checkpoint of an earlier attempt."""
+    _patch(Checkpoints, "take_over", lambda self, trial, attempt, below=0.0: None)

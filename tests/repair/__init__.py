@@ -1,0 +1,1 @@
+"""Tests of studies that are damaged or forged, and of what can be saved."""

@@ -88,11 +88,11 @@ class GPSearch:
             bonus = self._bonus(state, fitted.results + len(running))
             return Draw(self._found(_Look(state, rung, process, bonus), rng), MODEL)
 
-    def _fitted(self, state: State) -> "_Fitted | None":
+    def _fitted(self, state: State) -> "_FittedProcess | None":
         """The process of what has been told; kept until more is."""
         cache, told = state.history.cache, len(state.history.told(0))
         key = ("gp", self.over, self.combine, self.most)
-        known: _Fitted | None = cache.get(key)
+        known: _FittedProcess | None = cache.get(key)
         if known is not None and known.told == told and known.belongs(state):
             return known
         fidelity = None
@@ -106,7 +106,7 @@ class GPSearch:
         if found is None:
             return None
         process = self._process(state, found)
-        fitted = _Fitted(state.space, state.ladder, told, fidelity, found.total, process)
+        fitted = _FittedProcess(state.space, state.ladder, told, fidelity, found.total, process)
         cache[key] = fitted
         return fitted
 
@@ -176,7 +176,7 @@ class GPSearch:
         return groups
 
 
-class _Fitted(NamedTuple):
+class _FittedProcess(NamedTuple):
     """A process, and what it was made of."""
 
     space: Space

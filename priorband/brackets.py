@@ -35,14 +35,15 @@ def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) 
     if members.started < room:
         return Rest.SHORT
     for step in range(1, len(sizes)):
-        if len(members.ended) < room:
+        if members.ended < room:
             return Rest.BLOCKED
         above = history.members(bracket, base + step)
         room = min(sizes[step], members.succeeded)
         if above.started < room:
-            return Winner(members.best(above.started).trial, base + step)
+            best = history.ranked_member(bracket, base + step - 1, above.started)
+            return Winner(best.trial, base + step)
         members = above
-    return Rest.BLOCKED if len(members.ended) < room else Rest.OVER
+    return Rest.BLOCKED if members.ended < room else Rest.OVER
 
 
 FEW = 20

@@ -50,7 +50,7 @@ class Trained:
     trials: int
 
     def __call__(self, state: State) -> bool:
-        return len(state.succeeded_on(state.ladder.top)) >= self.trials
+        return state.success_count(state.ladder.top) >= self.trials
 
 
 @final

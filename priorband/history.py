@@ -6,7 +6,7 @@ that growing costs the same at the hundred-thousandth trial as at the first, and
 answers differently than it did.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, final
 
 from priorband.events import Event, Queued
@@ -15,8 +15,6 @@ from priorband.space.config import Config
 from priorband.trial import Observation, Trial
 
 T = TypeVar("T")
-
-NOBODY = Members()
 
 
 @final
@@ -39,27 +37,46 @@ class History:
 
     def after(self, event: Event) -> "History":
         """This history and one more event."""
-        log = self._tip()
+        return self._read(lambda log: History._grown(log, event))
+
+    @classmethod
+    def _grown(cls, log: Log, event: Event) -> "History":
         log.apply(event)
-        longer = History.__new__(History)
+        longer = cls.__new__(cls)
         longer._log = log
         longer._length = len(log.events)
         return longer
 
-    def _tip(self) -> Log:
-        if len(self._log.events) != self._length:
-            self._log = History.of(self._log.events[: self._length])._log
-        return self._log
-
     def _read(self, query: Callable[[Log], T]) -> T:
-        """What a query finds, while no other thread makes a longer history."""
-        with self._log.lock:
-            return query(self._tip())
+        """Return `query(log)` for a log with exactly this history's events, and hold its lock.
+
+        All other methods go through this one. A query must not return anything that the log goes
+        on to change.
+        """
+        while True:
+            log = self._log
+            with log.lock:
+                if len(log.events) == self._length:
+                    return query(log)
+                events = log.events[: self._length]
+            self._leave(log, events)
+
+    def _leave(self, log: Log, events: list[Event]) -> None:
+        """Replace a log that has grown beyond this history by one of our own."""
+        own = Log()
+        for event in events:
+            own.apply(event)
+        with log.lock:
+            if self._log is log:  # else another thread was faster
+                self._log = own
 
     def __len__(self) -> int:
         """The number of trials: the id of the next."""
-        with self._log.lock:
-            return len(self._tip().trials)
+        return self._read(lambda log: len(log.trials))
+
+    def __reduce__(self) -> tuple[Callable[[Iterable[Event]], "History"], tuple[Any, ...]]:
+        """Pickle and copy the events: the log is derived from them, and it has a lock."""
+        return History.of, (self.events,)
 
     def __repr__(self) -> str:
         return f"History({len(self)} trials, {len(self.running)} running)"
@@ -67,7 +84,9 @@ class History:
     @property
     def events(self) -> tuple[Event, ...]:
         """Everything that happened, in order."""
-        return tuple(self._log.events[: self._length])
+        log = self._log  # may be longer than this history, but only grows at the end
+        with log.lock:
+            return tuple(log.events[: self._length])
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -100,18 +119,17 @@ class History:
     @property
     def finished(self) -> int:
         """How many trials ended with a finite loss."""
-        return self._tip().finished
+        return self._read(lambda log: log.finished)
 
     @property
     def drawn(self) -> int:
         """How many configurations a sampler invented: neither queued nor imported ones."""
-        return self._tip().drawn
+        return self._read(lambda log: log.drawn)
 
     @property
     def queued(self) -> Queued | None:
         """The configuration that a person wants tried next."""
-        queue = self._tip().queue
-        return queue[0] if queue else None
+        return self._read(lambda log: log.queue[0] if log.queue else None)
 
     @property
     def best(self) -> Observation | None:
@@ -120,13 +138,12 @@ class History:
 
     def best_at(self, fidelity: float) -> Observation | None:
         """The lowest loss at one fidelity."""
-        ended = self._tip().at.get(fidelity)
-        return ended[1] if ended else None
+        return self._read(lambda log: log.best_at.get(fidelity))
 
     @property
     def highest(self) -> float:
         """The highest fidelity at which a trial has succeeded; 0 before."""
-        return max(self._tip().at, default=0.0)
+        return self._read(lambda log: max(log.best_at, default=0.0))
 
     @property
     def incumbent(self) -> Observation | None:
@@ -135,8 +152,7 @@ class History:
         A lucky low-fidelity loss does not survive a worse one further up. A configuration that is
         being promoted keeps its last finished loss.
         """
-        with self._log.lock:
-            return self._tip().incumbent()
+        return self._read(lambda log: log.incumbent())
 
     @property
     def spent(self) -> float:
@@ -146,58 +162,74 @@ class History:
     @property
     def resources(self) -> float:
         """Fidelity units behind the evidence: those spent, and what imported results add."""
-        return self._tip().spent + self._tip().imported
+        return self._read(lambda log: log.spent + log.imported)
 
     def cost(self, trial: Trial) -> float:
         """What a trial pays, in fidelity units: its fidelity, less its parent's."""
-        return self._tip().cost(trial)
+        return self._read(lambda log: log.cost(trial))
 
     def promoted(self, number: int) -> bool:
         """Whether some later trial continues this one."""
-        return number in self._tip().promoted
+        return self._read(lambda log: number in log.promoted)
 
     def promotions(self, rung: int) -> int:
         """How many trials were promoted from a rung, in all brackets."""
-        return self._tip().risen.get(rung, 0)
+        return self._read(lambda log: log.risen.get(rung, 0))
 
     def seen(self, config: Config) -> bool:
         """Whether some trial has this configuration."""
-        return tuple(config.values()) in self._tip().firsts
+        values = tuple(config.values())
+        return self._read(lambda log: values in log.firsts)
 
     def members(self, bracket: int, rung: int) -> Members:
-        """The trials of a slot."""
-        return self._tip().slots.get((bracket, rung), NOBODY)
+        """How many trials of a slot were started, have ended, and have succeeded."""
+        return self._read(lambda log: log.members((bracket, rung)))
+
+    def ranked_member(self, bracket: int, rung: int, position: int) -> Observation:
+        """The ended trial of a slot that ranks at `position`, the best being at 0."""
+        return self._read(lambda log: log.slots[bracket, rung].best(position))
 
     @property
     def brackets(self) -> int:
         """How many brackets have been started."""
-        return len(self._tip().bases)
+        return self._read(lambda log: len(log.bases))
 
     def base(self, bracket: int) -> int:
         """The rung on which a bracket began."""
-        return self._tip().bases[bracket]
+        return self._read(lambda log: log.bases[bracket])
 
-    def stirred(self, first: int) -> Sequence[int]:
+    def stirred(self, first: int) -> tuple[int, ...]:
         """The bracket of each trial asked or told, in order, but for so many of the first."""
-        return self._tip().stirred[first:]
+        return self._read(lambda log: tuple(log.stirred[first:]))
 
-    def ended_on(self, rung: int) -> Sequence[Observation]:
+    def ended_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
         """The plan's trials that have ended on a rung, in any bracket, in the order they ended.
 
-        Like `succeeded_at` and `members`, this is the log's own: look, and do not keep it.
+        The first `since` of them are left out.
         """
-        return self._tip().rungs.get(rung, [])
+        return self._read(lambda log: tuple(log.rungs.get(rung, ())[since:]))
 
-    def told(self, first: int) -> Sequence[Observation]:
+    def told(self, first: int) -> tuple[Observation, ...]:
         """The observations in the order they were told, but for so many of the first."""
-        return self._tip().ended[first:]
+        return self._read(lambda log: tuple(log.ended[first:]))
 
-    def succeeded_at(self, fidelity: float) -> Sequence[Observation]:
-        """Trials that succeeded at a fidelity, also outside the plan, in the order they ended."""
-        ended = self._tip().at.get(fidelity)
-        return ended[0] if ended else []
+    @property
+    def observation_count(self) -> int:
+        """How many trials have ended."""
+        return self._read(lambda log: len(log.ended))
+
+    def succeeded_at(self, fidelity: float, since: int = 0) -> tuple[Observation, ...]:
+        """Trials that succeeded at a fidelity, also outside the plan, in the order they ended.
+
+        The first `since` of them are left out.
+        """
+        return self._read(lambda log: tuple(log.succeeded_at.get(fidelity, ())[since:]))
+
+    def success_count(self, fidelity: float) -> int:
+        """How many trials succeeded at a fidelity, also outside the plan."""
+        return self._read(lambda log: len(log.succeeded_at.get(fidelity, ())))
 
     @property
     def cache(self) -> dict[Any, Any]:
         """A place for what can be derived from this history and only ever grows with it."""
-        return self._tip().cache
+        return self._read(lambda log: log.cache)

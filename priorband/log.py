@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from math import inf
 from operator import attrgetter
 from threading import RLock
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.trial import IMPORTED, QUEUED, Observation, Slot, Trial
@@ -16,8 +16,19 @@ from priorband.trial import IMPORTED, QUEUED, Observation, Slot, Trial
 _ranking = attrgetter("ranking")
 
 
+class Members(NamedTuple):
+    """How many trials of a slot were started, have ended, and have succeeded."""
+
+    started: int
+    ended: int
+    succeeded: int
+
+
+NO_MEMBERS = Members(0, 0, 0)
+
+
 @final
-class Members:
+class SlotTrials:
     """The trials of one slot: how many were started, how they ended."""
 
     __slots__ = ("_sorted", "ended", "started", "succeeded")
@@ -60,7 +71,7 @@ class Log:
         self.drawn = 0
 
         # The plan: members by slot, base rungs by bracket, the bracket of each event, promotions.
-        self.slots: dict[tuple[int, int], Members] = {}
+        self.slots: dict[tuple[int, int], SlotTrials] = {}
         self.bases: dict[int, int] = {}
         self.stirred: list[int] = []
         self.promoted: set[int] = set()
@@ -69,7 +80,8 @@ class Log:
         # What was told: all, by rung of the plan, successes and the best of them by fidelity.
         self.ended: list[Observation] = []
         self.rungs: dict[int, list[Observation]] = {}
-        self.at: dict[float, tuple[list[Observation], Observation]] = {}
+        self.succeeded_at: dict[float, list[Observation]] = {}
+        self.best_at: dict[float, Observation] = {}
         self.best: Observation | None = None
         self.finished = 0
         self.spent = self.imported = 0.0
@@ -81,17 +93,23 @@ class Log:
 
     def apply(self, event: Event) -> None:
         """Append an event."""
-        with self.lock:
-            match event:
-                case Asked(trial):
-                    self._ask(trial)
-                case Told(number, loss):
-                    self._end(Observation(self.running.pop(number), loss))
-                case Failed(number, reason):
-                    self._end(Observation(self.running.pop(number), inf, reason))
-                case Queued():
-                    self.queue.append(event)
-            self.events.append(event)
+        match event:
+            case Asked(trial):
+                self._ask(trial)
+            case Told(number, loss):
+                self._end(Observation(self.running.pop(number), loss))
+            case Failed(number, reason):
+                self._end(Observation(self.running.pop(number), inf, reason))
+            case Queued():
+                self.queue.append(event)
+        self.events.append(event)
+
+    def members(self, slot: tuple[int, int]) -> Members:
+        """How many trials of a slot were started, have ended, and have succeeded."""
+        trials = self.slots.get(slot)
+        if trials is None:
+            return NO_MEMBERS
+        return Members(trials.started, len(trials.ended), trials.succeeded)
 
     def cost(self, trial: Trial) -> float:
         """What a trial pays, in fidelity units."""
@@ -124,7 +142,7 @@ class Log:
         self.bases.setdefault(slot.bracket, slot.rung)
         members = self.slots.get(slot)
         if members is None:
-            members = self.slots[slot] = Members()
+            members = self.slots[slot] = SlotTrials()
         members.started += 1
 
     def _rise(self, parent: Trial) -> None:
@@ -166,10 +184,13 @@ class Log:
     def _succeed(self, ended: Observation) -> None:
         trial = ended.trial
         self.finished += 1
-        losses, lowest = self.at.setdefault(trial.fidelity, ([], ended))
-        losses.append(ended)
-        if ended.ranking < lowest.ranking:
-            self.at[trial.fidelity] = losses, ended
+        lowest = self.best_at.get(trial.fidelity)
+        if lowest is None:
+            self.succeeded_at[trial.fidelity] = [ended]
+        else:
+            self.succeeded_at[trial.fidelity].append(ended)
+        if lowest is None or ended.ranking < lowest.ranking:
+            self.best_at[trial.fidelity] = ended
         if self.best is None or ended.loss < self.best.loss:
             self.best = ended
 

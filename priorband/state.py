@@ -1,6 +1,5 @@
 """The state: all that a decision may look at."""
 
-from collections.abc import Sequence
 from typing import Literal, final
 
 from priorband.events import Event
@@ -43,9 +42,16 @@ class State:
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
-    def succeeded_on(self, rung: int) -> Sequence[Observation]:
-        """Successes at a rung's fidelity, promoted, opening and imported ones included."""
-        return self.history.succeeded_at(self.ladder.fidelities[rung])
+    def succeeded_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
+        """Successes at a rung's fidelity, promoted, opening and imported ones included.
+
+        The first `since` of them are left out.
+        """
+        return self.history.succeeded_at(self.ladder.fidelities[rung], since)
+
+    def success_count(self, rung: int) -> int:
+        """How many successes there are at a rung's fidelity."""
+        return self.history.success_count(self.ladder.fidelities[rung])
 
     def scored_rung(self) -> int | None:
         """The highest rung with at least eta successes."""
@@ -54,7 +60,7 @@ class State:
     def rung_with(self, successes: int) -> int | None:
         """The highest rung with at least so many successes."""
         for rung in range(self.ladder.top, -1, -1):
-            if len(self.succeeded_on(rung)) >= successes:
+            if self.success_count(rung) >= successes:
                 return rung
         return None
 

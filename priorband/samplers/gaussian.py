@@ -90,7 +90,7 @@ class GPSearch:
 
     def _fitted(self, state: State) -> "_Fitted | None":
         """The process of what has been told; kept until more is."""
-        cache, told = state.history.cache, len(state.history.told(0))
+        cache, told = state.history.cache, state.history.observation_count
         key = ("gp", self.over, self.combine, self.most)
         known: _Fitted | None = cache.get(key)
         if known is not None and known.told == told and known.belongs(state):

@@ -85,14 +85,14 @@ class _Board:
         return same_place and self.prior is state.prior
 
     def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
-        ended, centre = state.succeeded_on(rung), incumbent.trial.root
-        if self.last is not None and len(ended) == len(self.keys) and centre == self.centre:
+        fresh, centre = state.succeeded_on(rung, since=len(self.keys)), incumbent.trial.root
+        if self.last is not None and not fresh and centre == self.centre:
             return self.last
         if centre != self.centre:
             self.centre = centre
             self.around = self.prior.around(incumbent.config)
             self.log_incumbent = np.empty(0)
-        for observation in ended[len(self.keys) :]:
+        for observation in fresh:
             self._insert(observation, state)
         self.log_prior = self._extended(self.log_prior, self.prior)
         self.log_incumbent = self._extended(self.log_incumbent, self.around)

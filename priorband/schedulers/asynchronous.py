@@ -86,8 +86,7 @@ def _next(state: State, base: int, promotion: Promotion) -> Sample | Promote:
 
 def _pool(state: State, rung: int) -> "_Pool":
     pool: _Pool = state.history.cache.setdefault(("pool", rung), _Pool(rung))
-    ended = state.history.ended_on(rung)
-    for observation in ended[pool.ended :]:
+    for observation in state.history.ended_on(rung, since=pool.ended):
         pool.ended += 1
         if not observation.failed:
             insort(pool.ranked, observation.ranking)

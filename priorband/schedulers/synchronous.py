@@ -64,4 +64,4 @@ def _may_win(state: State, ended: Observation, slot: Slot) -> bool:
     """Whether a success is a winner should all members still to come be worse; none lifts it."""
     members, base = state.history.members(*slot), state.history.base(slot.bracket)
     room = min(state.ladder.brackets[base][slot.rung - base + 1], members.succeeded)
-    return ended.ranking <= members.best(room - 1).ranking
+    return ended.ranking <= state.history.ranked_member(*slot, room - 1).ranking

@@ -4,6 +4,7 @@ from bisect import insort
 from enum import Enum
 from typing import NamedTuple, final
 
+from priorband.cache import CacheKey
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.state import State
@@ -46,58 +47,71 @@ def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) 
     return Rest.BLOCKED if members.ended < room else Rest.OVER
 
 
-FEW = 20
+_FEW = 20
 
 
 @final
-class _Watch:
-    """Which brackets to look at: those in which something happened since they had to wait.
+class _OpenBrackets:
+    """The brackets to look at: those in which something happened since they had to wait.
 
-    One that waits for a trial which never ends is not looked at again, however many there are.
+    A bracket that waits for a trial which never ends is not looked at again, however many there
+    are.
     """
 
-    __slots__ = ("awake", "ladder", "over", "seen")
+    __slots__ = ("events_read", "ladder", "over", "to_check")
 
-    def __init__(self, ladder: Ladder) -> None:
-        self.ladder = ladder
-        self.awake: list[int] = []
+    def __init__(self) -> None:
+        self.ladder: Ladder | None = None
+        self._start()
+
+    def _start(self) -> None:
+        self.to_check: list[int] = []
         self.over: set[int] = set()
-        self.seen = 0
+        self.events_read = 0
+
+    def ready(self, state: State) -> list[tuple[int, Winner | Rest]]:
+        """The brackets that can promote a trial or have room for more, oldest first."""
+        self._update(state)
+        history, sizes = state.history, state.ladder.brackets
+        ready: list[tuple[int, Winner | Rest]] = []
+        for bracket in tuple(self.to_check):
+            base = history.base(bracket)
+            now = standing(history, bracket, base, sizes[base])
+            if isinstance(now, Winner) or now is Rest.SHORT:
+                ready.append((bracket, now))
+                continue
+            self.to_check.remove(bracket)
+            if now is Rest.OVER:
+                self.over.add(bracket)
+        return ready
+
+    def _update(self, state: State) -> None:
+        if self.ladder is not state.ladder:
+            self.ladder = state.ladder
+            self._start()
+        touched = state.history.stirred(self.events_read)
+        self.events_read += len(touched)
+        if len(touched) > _FEW:  # a long history that is looked at for the first time
+            self.to_check = sorted({*self.to_check, *touched})
+            return
+        for bracket in touched:
+            if bracket not in self.to_check:
+                insort(self.to_check, bracket)
+
+    def over_count(self, state: State) -> int:
+        """How many brackets have no trials left to start or wait for."""
+        self.ready(state)
+        return len(self.over)
+
+
+_OPEN_BRACKETS: CacheKey[_OpenBrackets] = CacheKey(_OpenBrackets)
 
 
 def ready_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
-    """The brackets that have somebody to promote or room for more, oldest first."""
-    history, sizes = state.history, state.ladder.brackets
-    watch = _watch(state)
-    ready: list[tuple[int, Winner | Rest]] = []
-    for bracket in tuple(watch.awake):
-        base = history.base(bracket)
-        now = standing(history, bracket, base, sizes[base])
-        if isinstance(now, Winner) or now is Rest.SHORT:
-            ready.append((bracket, now))
-            continue
-        watch.awake.remove(bracket)
-        if now is Rest.OVER:
-            watch.over.add(bracket)
-    return ready
-
-
-def _watch(state: State) -> _Watch:
-    watch: _Watch | None = state.history.cache.get("brackets")
-    if watch is None or watch.ladder is not state.ladder:
-        watch = state.history.cache["brackets"] = _Watch(state.ladder)
-    stirred = state.history.stirred(watch.seen)
-    watch.seen += len(stirred)
-    if len(stirred) > FEW:  # a long history that is looked at for the first time
-        watch.awake = sorted({*watch.awake, *stirred})
-        return watch
-    for bracket in stirred:
-        if bracket not in watch.awake:
-            insort(watch.awake, bracket)
-    return watch
+    """The brackets that can promote a trial or have room for more, oldest first."""
+    return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.ready(state))
 
 
 def brackets_over(state: State) -> int:
     """How many brackets have run to their end, in a plan of synchronous ones."""
-    ready_brackets(state)
-    return len(_watch(state).over)
+    return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.over_count(state))

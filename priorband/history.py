@@ -9,11 +9,13 @@ answers differently than it did.
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, final
 
+from priorband.cache import CacheKey
 from priorband.events import Event, Queued
 from priorband.log import Log, Members
 from priorband.space.config import Config
 from priorband.trial import Observation, Trial
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -232,7 +234,12 @@ class History:
         """How many trials succeeded at a fidelity, also outside the plan."""
         return self._read(lambda log: len(log.succeeded_at.get(fidelity, ())))
 
-    @property
-    def cache(self) -> dict[Any, Any]:
-        """A place for what can be derived from this history and only ever grows with it."""
-        return self._read(lambda log: log.cache)
+    def cached(self, key: CacheKey[T], use: Callable[[T], R]) -> R:
+        """Return `use(value)` for the value cached under `key`, which is made if it is missing.
+
+        The value must follow from this history's events alone. Longer histories share it, so it
+        must be something that can be extended when the history grows. While `use` runs, no other
+        thread can use the value or make a longer history: `use` may change the value, but should
+        not return it.
+        """
+        return self._read(lambda log: use(log.cache.value(key)))

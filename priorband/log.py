@@ -10,6 +10,7 @@ from operator import attrgetter
 from threading import RLock
 from typing import Any, NamedTuple, final
 
+from priorband.cache import Cache
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.trial import IMPORTED, QUEUED, Observation, Slot, Trial
 
@@ -59,7 +60,7 @@ class Log:
     def __init__(self) -> None:
         self.lock = RLock()
         self.events: list[Event] = []
-        self.cache: dict[Any, Any] = {}
+        self.cache = Cache()
 
         # What was asked, by trial id: the trial, how it ended, the first with its configuration.
         self.trials: list[Trial] = []

@@ -2,6 +2,7 @@
 
 from typing import Literal, final
 
+from priorband.cache import CacheKey
 from priorband.events import Event
 from priorband.history import History
 from priorband.ladder import Ladder
@@ -66,11 +67,26 @@ class State:
 
     def row(self, trial: Trial) -> Array:
         """The trial's configuration, encoded."""
-        space, rows = self.history.cache.get("rows", (None, {}))
+        return self.history.cached(_ROWS, lambda rows: rows.row(self.space, trial))
+
+
+@final
+class _Rows:
+    """Encoded configurations in one space, by the trial that each began with."""
+
+    __slots__ = ("by_root", "space")
+
+    def __init__(self) -> None:
+        self.space: Space | None = None
+        self.by_root: dict[int, Array] = {}
+
+    def row(self, space: Space, trial: Trial) -> Array:
         if space is not self.space:
-            rows = {}
-            self.history.cache["rows"] = self.space, rows
-        row: Array | None = rows.get(trial.root)
+            self.space, self.by_root = space, {}
+        row = self.by_root.get(trial.root)
         if row is None:
-            row = rows[trial.root] = self.space.encode([trial.config])[0]
+            row = self.by_root[trial.root] = space.encode([trial.config])[0]
         return row
+
+
+_ROWS: CacheKey[_Rows] = CacheKey(_Rows)

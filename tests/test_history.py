@@ -31,7 +31,7 @@ METHODS = ("hyperband", "sh", "asha", "async-hyperband+esp", "priorband")
 PROPERTIES = sorted(
     name
     for name, member in vars(History).items()
-    if isinstance(member, property) and name != "cache" and not name.startswith("_")
+    if isinstance(member, property) and not name.startswith("_")
 )
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True, database=None)
 

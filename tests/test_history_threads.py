@@ -11,9 +11,27 @@ from typing import Any, Protocol
 
 import pytest
 
-from priorband import Config, History, Slot, Trial
+from priorband import (
+    ASHA,
+    Config,
+    Fidelity,
+    History,
+    Hyperband,
+    Hypersphere,
+    Integer,
+    Perturb,
+    Slot,
+    Space,
+    State,
+    Study,
+    Trial,
+)
+from priorband.brackets import brackets_over
+from priorband.cache import CacheKey
 from priorband.events import Asked, Event, Queued, Told
 from priorband.log import Log
+from priorband.samplers.scores import scores
+from priorband.streams import Dice, generator
 
 
 def trial(number: int, fidelity: int, slot: Slot | None, **more: Any) -> Trial:
@@ -27,15 +45,20 @@ START: tuple[Event, ...] = (
     Asked(trial(0, 1, Slot(0, 0))),
     Told(0, 0.5),
     Asked(trial(1, 1, Slot(0, 0))),
+    Told(1, 0.75),
+    Asked(trial(2, 1, Slot(0, 0))),
+    Asked(trial(3, 1, None, origin="imported")),
+    Told(3, 0.875),
 )
 GROWTH: tuple[Event, ...] = (
-    Told(1, 0.25),
-    Asked(trial(2, 3, Slot(0, 1), parent=0)),
-    Told(2, 0.125),
-    Asked(trial(3, 9, None, origin="imported")),
-    Told(3, 0.0625),
-    Asked(trial(4, 1, Slot(1, 1))),
-    Queued(Config(n=5), None),
+    Told(2, 0.25),
+    Asked(trial(4, 3, Slot(0, 1), parent=0)),
+    Told(4, 0.125),
+    Asked(trial(5, 3, None, origin="imported")),
+    Told(5, 0.0625),
+    Asked(trial(6, 3, Slot(1, 1))),
+    Asked(trial(7, 3, Slot(1, 1))),
+    Queued(Config(n=8), None),
 )
 
 Query = Callable[[History], Any]
@@ -44,17 +67,17 @@ QUERIES: dict[str, Query] = {
     **{
         name: lambda history, name=name: getattr(history, name)  # type: ignore[misc]  # mypy cannot infer a lambda's default
         for name, member in vars(History).items()
-        if isinstance(member, property) and name != "cache"
+        if isinstance(member, property)
     },
     "len": len,
     "repr": repr,
-    "trial": lambda history: history.trial(4),
-    "outcome": lambda history: history.outcome(1),
+    "trial": lambda history: history.trial(6),
+    "outcome": lambda history: history.outcome(2),
     "best_at": lambda history: history.best_at(1),
-    "cost": lambda history: history.cost(trial(5, 9, None, parent=2)),
+    "cost": lambda history: history.cost(trial(8, 9, None, parent=4)),
     "promoted": lambda history: history.promoted(0),
     "promotions": lambda history: history.promotions(0),
-    "seen": lambda history: history.seen(Config(n=3)),
+    "seen": lambda history: history.seen(Config(n=5)),
     "members": lambda history: history.members(0, 0),
     "ranked_member": lambda history: history.ranked_member(0, 0, 0),
     "base": lambda history: history.base(1),
@@ -63,6 +86,17 @@ QUERIES: dict[str, Query] = {
     "told": lambda history: history.told(0),
     "success_count": lambda history: history.success_count(1),
     "succeeded_at": lambda history: history.succeeded_at(1),
+}
+
+
+EMPTY = Study(Space({"n": Integer(0, 9, prior=2)}), Fidelity("epochs", 1, 3)).state
+DECISIONS: dict[str, Callable[[State], Any]] = {
+    "asha": lambda state: ASHA().next(state, Dice(0, 0, "")),
+    "hyperband": lambda state: Hyperband().next(state, Dice(0, 0, "")),
+    "brackets over": brackets_over,
+    "scores": scores,
+    "perturb": lambda state: Perturb().sample(state, 0, generator(0, 0, "")),
+    "hypersphere": lambda state: Hypersphere().sample(state, 0, generator(0, 0, "")),
 }
 
 
@@ -162,7 +196,7 @@ def outdated() -> History:
 
 def test_all_queries_are_tested() -> None:
     public = {name for name in vars(History) if not name.startswith("_")}
-    assert public - set(QUERIES) == {"of", "after", "cache"}
+    assert public - set(QUERIES) == {"of", "after", "cached"}
 
 
 def test_the_growth_changes_every_answer() -> None:
@@ -192,6 +226,32 @@ def test_an_answer_that_was_given_does_not_change(name: str) -> None:
 
 
 @pytest.mark.parametrize("make", [newest, outdated])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_a_decision_is_not_disturbed_by_growth(
+    name: str, make: Callable[[], History], disturbed: Disturbed
+) -> None:
+    """Nor by a decision on the longer history, which extends what is cached."""
+
+    def decide(history: History) -> Any:
+        return DECISIONS[name](State(EMPTY.space, EMPTY.prior, EMPTY.ladder, history))
+
+    expected = decide(newest())
+    assert decide(grow(newest())) != expected
+    values = list(disturbed(make, decide, lambda history: decide(grow(history))))
+    assert values == [expected] * len(values) != []
+
+
+def test_a_cached_value_is_made_once_for_a_history_and_longer_ones() -> None:
+    first: CacheKey[list[int]] = CacheKey(list)
+    second: CacheKey[list[int]] = CacheKey(list)
+    history = newest()
+    history.cached(first, lambda numbers: numbers.append(1))
+    assert grow(history).cached(first, tuple) == (1,)
+    assert history.cached(first, tuple) == ()  # it no longer is the newest: it has its own cache
+    assert history.cached(second, tuple) == ()
+
+
+@pytest.mark.parametrize("make", [newest, outdated])
 def test_two_threads_can_make_longer_histories_from_one(
     make: Callable[[], History], disturbed: Disturbed
 ) -> None:
@@ -204,4 +264,4 @@ def test_two_threads_can_make_longer_histories_from_one(
     assert others
     for other in others:
         assert other.events == (*START, *GROWTH)
-        assert other.finished == 4
+        assert other.finished == 6

@@ -10,9 +10,10 @@ from typing import final
 
 import numpy as np
 
+from priorband.cache import CacheKey
 from priorband.space.densities import Array
 from priorband.space.prior import Prior
-from priorband.state import State
+from priorband.state import Regard, State
 from priorband.trial import Observation
 from priorband.values import frozen
 
@@ -34,11 +35,9 @@ def scores(state: State) -> Scores | None:
     rung, incumbent = state.scored_rung(), state.incumbent
     if rung is None or incumbent is None:
         return None
-    key = ("scores", rung, state.regard)
-    board: _Board | None = state.history.cache.get(key)
-    if board is None or not board.belongs(state):
-        board = state.history.cache[key] = _Board(state)
-    return board.scores(state, rung, incumbent)
+    return state.history.cached(
+        _BOARDS, lambda boards: _board(state, rung, boards).scores(state, rung, incumbent)
+    )
 
 
 def incumbent_share(found: Scores) -> float:
@@ -117,3 +116,15 @@ class _Board:
         """Log densities of all rows, those of the first ones being known."""
         fresh = self.rows[len(known) :]
         return np.concatenate((known, density.logpdf(np.array(fresh)))) if fresh else known
+
+
+Boards = dict[tuple[int, Regard], _Board]
+
+_BOARDS: CacheKey[Boards] = CacheKey(dict)
+
+
+def _board(state: State, rung: int, boards: Boards) -> _Board:
+    board = boards.get((rung, state.regard))
+    if board is None or not board.belongs(state):
+        board = boards[rung, state.regard] = _Board(state)
+    return board

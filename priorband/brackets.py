@@ -1,4 +1,4 @@
-"""Synchronous brackets as the history shows them: how far each is, and whom it promotes next."""
+"""Synchronous brackets as the history shows them: their progress, and what each promotes next."""
 
 from bisect import insort
 from enum import Enum
@@ -11,11 +11,11 @@ from priorband.state import State
 from priorband.trial import Trial
 
 
-class Rest(Enum):
-    """Why a bracket has nobody to promote now."""
+class BracketStatus(Enum):
+    """Why a bracket has no trial to promote now."""
 
-    SHORT = "its base rung has room for more"
-    BLOCKED = "a member of the rung is still running"
+    HAS_ROOM = "its base rung has room for more trials"
+    WAITING = "a trial on the current rung is still running"
     OVER = "all its trials have ended"
 
 
@@ -26,72 +26,92 @@ class Winner(NamedTuple):
     rung: int
 
 
-def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) -> Winner | Rest:
+class ReadyBracket(NamedTuple):
+    """A bracket that can go on: it promotes a trial, or without a winner has room for more."""
+
+    number: int
+    base: int
+    winner: Winner | None
+
+
+def bracket_status(
+    history: History, bracket: int, base: int, sizes: tuple[int, ...]
+) -> Winner | BracketStatus:
     """What a bracket can do now.
 
-    A failed member fills its place, so the bracket proceeds, but is not promoted: where too few
-    succeed, the next rung shrinks.
+    `sizes` is the planned number of trials on each rung from `base` up. A failed trial counts as
+    ended, so that the bracket goes on, but is never promoted: with fewer successes than planned,
+    the next rung gets fewer trials.
     """
-    members, room = history.members(bracket, base), sizes[0]
-    if members.started < room:
-        return Rest.SHORT
+    members, planned = history.members(bracket, base), sizes[0]
+    if members.started < planned:
+        return BracketStatus.HAS_ROOM
     for step in range(1, len(sizes)):
-        if members.ended < room:
-            return Rest.BLOCKED
+        if members.ended < planned:
+            return BracketStatus.WAITING
         above = history.members(bracket, base + step)
-        room = min(sizes[step], members.succeeded)
-        if above.started < room:
+        planned = min(sizes[step], members.succeeded)
+        if above.started < planned:
             best = history.ranked_member(bracket, base + step - 1, above.started)
             return Winner(best.trial, base + step)
         members = above
-    return Rest.BLOCKED if members.ended < room else Rest.OVER
+    return BracketStatus.WAITING if members.ended < planned else BracketStatus.OVER
 
 
 _FEW = 20
+"""With more brackets than this to add, sorting all of them is faster than inserting each."""
 
 
 @final
 class _OpenBrackets:
-    """The brackets to look at: those in which something happened since they had to wait.
+    """The brackets to check: those in which something happened since they had to wait.
 
-    A bracket that waits for a trial which never ends is not looked at again, however many there
-    are.
+    A bracket that waits for a trial which never ends is not checked again and costs nothing.
     """
 
-    __slots__ = ("events_read", "ladder", "over", "to_check")
+    __slots__ = ("bases", "entries_read", "ladder", "over", "to_check")
 
     def __init__(self) -> None:
         self.ladder: Ladder | None = None
-        self._start()
+        self._reset()
 
-    def _start(self) -> None:
+    def _reset(self) -> None:
         self.to_check: list[int] = []
+        self.bases: dict[int, int] = {}
         self.over: set[int] = set()
-        self.events_read = 0
+        self.entries_read = 0
 
-    def ready(self, state: State) -> list[tuple[int, Winner | Rest]]:
+    def ready(self, state: State) -> list[ReadyBracket]:
         """The brackets that can promote a trial or have room for more, oldest first."""
         self._update(state)
-        history, sizes = state.history, state.ladder.brackets
-        ready: list[tuple[int, Winner | Rest]] = []
+        ready: list[ReadyBracket] = []
         for bracket in tuple(self.to_check):
-            base = history.base(bracket)
-            now = standing(history, bracket, base, sizes[base])
-            if isinstance(now, Winner) or now is Rest.SHORT:
-                ready.append((bracket, now))
-                continue
-            self.to_check.remove(bracket)
-            if now is Rest.OVER:
-                self.over.add(bracket)
+            base = self._base(state.history, bracket)
+            now = bracket_status(state.history, bracket, base, state.ladder.brackets[base])
+            if isinstance(now, Winner):
+                ready.append(ReadyBracket(bracket, base, now))
+            elif now is BracketStatus.HAS_ROOM:
+                ready.append(ReadyBracket(bracket, base, None))
+            else:
+                self.to_check.remove(bracket)
+                if now is BracketStatus.OVER:
+                    self.over.add(bracket)
         return ready
 
+    def _base(self, history: History, bracket: int) -> int:
+        base = self.bases.get(bracket)
+        if base is None:
+            base = self.bases[bracket] = history.base(bracket)
+        return base
+
     def _update(self, state: State) -> None:
+        """Add the brackets in which something happened since the last call."""
         if self.ladder is not state.ladder:
             self.ladder = state.ladder
-            self._start()
-        touched = state.history.stirred(self.events_read)
-        self.events_read += len(touched)
-        if len(touched) > _FEW:  # a long history that is looked at for the first time
+            self._reset()
+        touched = state.history.brackets_touched(since=self.entries_read)
+        self.entries_read += len(touched)
+        if len(touched) > _FEW:  # a long history that is read for the first time
             self.to_check = sorted({*self.to_check, *touched})
             return
         for bracket in touched:
@@ -99,7 +119,7 @@ class _OpenBrackets:
                 insort(self.to_check, bracket)
 
     def over_count(self, state: State) -> int:
-        """How many brackets have no trials left to start or wait for."""
+        """How many brackets have run to their end."""
         self.ready(state)
         return len(self.over)
 
@@ -107,11 +127,11 @@ class _OpenBrackets:
 _OPEN_BRACKETS: CacheKey[_OpenBrackets] = CacheKey(_OpenBrackets)
 
 
-def ready_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
+def ready_brackets(state: State) -> list[ReadyBracket]:
     """The brackets that can promote a trial or have room for more, oldest first."""
     return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.ready(state))
 
 
 def brackets_over(state: State) -> int:
-    """How many brackets have run to their end, in a plan of synchronous ones."""
+    """How many brackets have run to their end, under a synchronous scheduler."""
     return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.over_count(state))

@@ -106,7 +106,7 @@ class History:
     @property
     def observations(self) -> tuple[Observation, ...]:
         """Trials that have ended, in the order they were told."""
-        return self._read(lambda log: tuple(log.ended))
+        return self._read(lambda log: tuple(log.observations))
 
     @property
     def successes(self) -> tuple[Observation, ...]:
@@ -124,7 +124,7 @@ class History:
     @property
     def finished(self) -> int:
         """How many trials ended with a finite loss."""
-        return self._read(lambda log: log.finished)
+        return self._read(lambda log: log.success_count)
 
     @property
     def drawn(self) -> int:
@@ -167,7 +167,7 @@ class History:
     @property
     def resources(self) -> float:
         """Fidelity units behind the evidence: those spent, and what imported results add."""
-        return self._read(lambda log: log.spent + log.imported)
+        return self._read(lambda log: log.spent + log.import_resources)
 
     def cost(self, trial: Trial) -> float:
         """What a trial pays, in fidelity units: its fidelity, less its parent's."""
@@ -179,12 +179,12 @@ class History:
 
     def promotions(self, rung: int) -> int:
         """How many trials were promoted from a rung, in all brackets."""
-        return self._read(lambda log: log.risen.get(rung, 0))
+        return self._read(lambda log: log.promotions_from.get(rung, 0))
 
     def seen(self, config: Config) -> bool:
         """Whether some trial has this configuration."""
         values = tuple(config.values())
-        return self._read(lambda log: values in log.firsts)
+        return self._read(lambda log: values in log.first_by_values)
 
     def members(self, bracket: int, rung: int) -> Members:
         """How many trials of a slot were started, have ended, and have succeeded."""
@@ -197,31 +197,35 @@ class History:
     @property
     def brackets(self) -> int:
         """How many brackets have been started."""
-        return self._read(lambda log: len(log.bases))
+        return self._read(lambda log: len(log.base_rungs))
 
     def base(self, bracket: int) -> int:
         """The rung on which a bracket began."""
-        return self._read(lambda log: log.bases[bracket])
+        return self._read(lambda log: log.base_rungs[bracket])
 
-    def stirred(self, first: int) -> tuple[int, ...]:
-        """The bracket of each trial asked or told, in order, but for so many of the first."""
-        return self._read(lambda log: tuple(log.stirred[first:]))
+    def brackets_touched(self, since: int) -> tuple[int, ...]:
+        """The bracket of each trial that was asked or has ended, in order.
+
+        There is one entry for each such event of a trial with a slot. The first `since` are left
+        out.
+        """
+        return self._read(lambda log: tuple(log.bracket_touches[since:]))
 
     def ended_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
         """The plan's trials that have ended on a rung, in any bracket, in the order they ended.
 
         The first `since` of them are left out.
         """
-        return self._read(lambda log: tuple(log.rungs.get(rung, ())[since:]))
+        return self._read(lambda log: tuple(log.ended_on.get(rung, ())[since:]))
 
-    def told(self, first: int) -> tuple[Observation, ...]:
-        """The observations in the order they were told, but for so many of the first."""
-        return self._read(lambda log: tuple(log.ended[first:]))
+    def observations_since(self, count: int) -> tuple[Observation, ...]:
+        """The observations in the order they were told, without the first `count`."""
+        return self._read(lambda log: tuple(log.observations[count:]))
 
     @property
     def observation_count(self) -> int:
         """How many trials have ended."""
-        return self._read(lambda log: len(log.ended))
+        return self._read(lambda log: len(log.observations))
 
     def succeeded_at(self, fidelity: float, since: int = 0) -> tuple[Observation, ...]:
         """Trials that succeeded at a fidelity, also outside the plan, in the order they ended.

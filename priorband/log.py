@@ -65,32 +65,32 @@ class Log:
         # What was asked, by trial id: the trial, how it ended, the first with its configuration.
         self.trials: list[Trial] = []
         self.outcomes: list[Observation | None] = []
-        self.same: list[int] = []
-        self.firsts: dict[tuple[Any, ...], int] = {}
+        self.first_with_config: list[int] = []
+        self.first_by_values: dict[tuple[Any, ...], int] = {}
         self.running: dict[int, Trial] = {}
         self.queue: deque[Queued] = deque()
         self.drawn = 0
 
         # The plan: members by slot, base rungs by bracket, the bracket of each event, promotions.
         self.slots: dict[tuple[int, int], SlotTrials] = {}
-        self.bases: dict[int, int] = {}
-        self.stirred: list[int] = []
+        self.base_rungs: dict[int, int] = {}
+        self.bracket_touches: list[int] = []
         self.promoted: set[int] = set()
-        self.risen: dict[int, int] = {}
+        self.promotions_from: dict[int, int] = {}
 
         # What was told: all, by rung of the plan, successes and the best of them by fidelity.
-        self.ended: list[Observation] = []
-        self.rungs: dict[int, list[Observation]] = {}
+        self.observations: list[Observation] = []
+        self.ended_on: dict[int, list[Observation]] = {}
         self.succeeded_at: dict[float, list[Observation]] = {}
         self.best_at: dict[float, Observation] = {}
         self.best: Observation | None = None
-        self.finished = 0
-        self.spent = self.imported = 0.0
-        self.credits: dict[int, tuple[float, float]] = {}
+        self.success_count = 0
+        self.spent = self.import_resources = 0.0
+        self.import_reach: dict[int, tuple[float, float]] = {}
 
         # Each configuration at its highest fidelity, and a heap of those that succeeded there.
-        self.standing: dict[int, Observation] = {}
-        self.contenders: list[tuple[float, int, int]] = []
+        self.furthest: dict[int, Observation] = {}
+        self.incumbent_heap: list[tuple[float, int, int]] = []
 
     def apply(self, event: Event) -> None:
         """Append an event."""
@@ -128,9 +128,11 @@ class Log:
         self.running[trial.id] = trial
         if trial.parent is not None:
             self._rise(self.trials[trial.parent])
-            self.same.append(self.same[trial.parent])
+            self.first_with_config.append(self.first_with_config[trial.parent])
         else:
-            self.same.append(self.firsts.setdefault(tuple(trial.config.values()), trial.id))
+            self.first_with_config.append(
+                self.first_by_values.setdefault(tuple(trial.config.values()), trial.id)
+            )
             if wished:
                 self.queue.popleft()
             elif trial.origin != IMPORTED:
@@ -139,8 +141,8 @@ class Log:
             self._place(trial.slot)
 
     def _place(self, slot: Slot) -> None:
-        self.stirred.append(slot.bracket)
-        self.bases.setdefault(slot.bracket, slot.rung)
+        self.bracket_touches.append(slot.bracket)
+        self.base_rungs.setdefault(slot.bracket, slot.rung)
         members = self.slots.get(slot)
         if members is None:
             members = self.slots[slot] = SlotTrials()
@@ -149,18 +151,20 @@ class Log:
     def _rise(self, parent: Trial) -> None:
         self.promoted.add(parent.id)
         if parent.slot is not None:
-            self.risen[parent.slot.rung] = self.risen.get(parent.slot.rung, 0) + 1
+            self.promotions_from[parent.slot.rung] = (
+                self.promotions_from.get(parent.slot.rung, 0) + 1
+            )
 
     def _end(self, ended: Observation) -> None:
         trial = ended.trial
         self.outcomes[trial.id] = ended
-        self.ended.append(ended)
+        self.observations.append(ended)
         slot = trial.slot
         if slot is not None:
-            self.stirred.append(slot.bracket)
+            self.bracket_touches.append(slot.bracket)
             self.slots[slot].add(ended)
-            self.rungs.setdefault(slot.rung, []).append(ended)
-        known = self.standing.get(self.same[trial.id])
+            self.ended_on.setdefault(slot.rung, []).append(ended)
+        known = self.furthest.get(self.first_with_config[trial.id])
         if trial.origin != IMPORTED:
             self.spent += self.cost(trial)
         self._credit(trial, known.fidelity if known else 0.0)
@@ -170,21 +174,21 @@ class Log:
 
     def _credit(self, trial: Trial, reached: float) -> None:
         """Count what imported results of a configuration add to how far our own trials took it."""
-        first = self.same[trial.id]
+        first = self.first_with_config[trial.id]
         if trial.origin == IMPORTED:
-            own, imported = self.credits.get(first, (reached, 0.0))
+            own, imported = self.import_reach.get(first, (reached, 0.0))
             after = own, max(imported, trial.fidelity)
-        elif first in self.credits:
-            own, imported = self.credits[first]
+        elif first in self.import_reach:
+            own, imported = self.import_reach[first]
             after = max(own, trial.fidelity), imported
         else:
             return
-        self.imported += max(after[1] - after[0], 0.0) - max(imported - own, 0.0)
-        self.credits[first] = after
+        self.import_resources += max(after[1] - after[0], 0.0) - max(imported - own, 0.0)
+        self.import_reach[first] = after
 
     def _succeed(self, ended: Observation) -> None:
         trial = ended.trial
-        self.finished += 1
+        self.success_count += 1
         lowest = self.best_at.get(trial.fidelity)
         if lowest is None:
             self.succeeded_at[trial.fidelity] = [ended]
@@ -199,16 +203,16 @@ class Log:
         """A configuration stands where it was trained furthest; after a failure there, nowhere."""
         here = (ended.fidelity, known.ranking) if known else ()
         if known is None or here > (known.fidelity, ended.ranking):  # further up, or better there
-            self.standing[self.same[ended.trial.id]] = ended
+            self.furthest[self.first_with_config[ended.trial.id]] = ended
             if not ended.failed:
-                heappush(self.contenders, (*ended.ranking, ended.trial.id))
+                heappush(self.incumbent_heap, (*ended.ranking, ended.trial.id))
 
     def incumbent(self) -> Observation | None:
         """The best configuration, each taken at the highest fidelity it has finished."""
-        while self.contenders:
-            _, _, number = self.contenders[0]
-            stands = self.standing[self.same[number]]
+        while self.incumbent_heap:
+            _, _, number = self.incumbent_heap[0]
+            stands = self.furthest[self.first_with_config[number]]
             if stands.trial.id == number:
                 return stands
-            heappop(self.contenders)  # trained further since
+            heappop(self.incumbent_heap)  # trained further since
         return None

@@ -81,9 +81,9 @@ QUERIES: dict[str, Query] = {
     "members": lambda history: history.members(0, 0),
     "ranked_member": lambda history: history.ranked_member(0, 0, 0),
     "base": lambda history: history.base(1),
-    "stirred": lambda history: history.stirred(1),
+    "brackets_touched": lambda history: history.brackets_touched(1),
     "ended_on": lambda history: history.ended_on(0),
-    "told": lambda history: history.told(0),
+    "observations_since": lambda history: history.observations_since(1),
     "success_count": lambda history: history.success_count(1),
     "succeeded_at": lambda history: history.succeeded_at(1),
 }

@@ -186,7 +186,7 @@ class _Nearest:
         """The distance; 0 where there is no other configuration."""
         if self.root != root or self.space is not state.space:
             self.root, self.space, self.seen, self.distance = root, state.space, 0, np.inf
-        fresh = state.history.told(self.seen)
+        fresh = state.history.observations_since(self.seen)
         if fresh:
             away = distances(state, np.array([state.row(ended.trial) for ended in fresh]), centre)
             self.seen += len(fresh)

@@ -70,7 +70,7 @@ class Plain:
         self._lines.write(f"[{clock(self._told - self._began)}] {text}")
 
     def _improvements(self) -> Iterator[Observation]:
-        for outcome in self._study.state.history.told(self._ended):
+        for outcome in self._study.state.history.observations_since(self._ended):
             self._ended += 1
             if not outcome.failed and (self._best is None or outcome.loss < self._best.loss):
                 self._best = outcome

@@ -1,9 +1,9 @@
-"""The history: everything that happened, as a value that can be asked quickly.
+"""The history: everything that happened in a study, as an immutable value with fast queries.
 
-A history never changes; `after` gives a longer one. All histories of a study share one log with its
-indexes, which belong to the longest. A shorter one that is asked again makes a log of its own, so
-that growing costs the same at the hundred-thousandth trial as at the first, and no value ever
-answers differently than it did.
+`after` returns a longer history and leaves the old one as it is. All histories of a study share one
+log, whose indexes belong to the longest history. When a shorter history is queried, it builds a log
+of its own. So `after` costs the same for trial 100,000 as for the first, and a history always
+answers the same, also while other threads query it or make longer ones.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @final
 class History:
-    """What was asked and told, in order. Build it with `after`, or `History.of(events)`."""
+    """What was asked and told, in order. Build one with `after` or `History.of(events)`."""
 
     __slots__ = ("_length", "_log")
 
@@ -31,14 +31,14 @@ class History:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> "History":
-        """The fold of events."""
+        """The history of these events."""
         history = cls()
         for event in events:
             history = history.after(event)
         return history
 
     def after(self, event: Event) -> "History":
-        """This history and one more event."""
+        """A longer history: this one and one more event."""
         return self._read(lambda log: History._grown(log, event))
 
     @classmethod
@@ -67,16 +67,16 @@ class History:
             self._leave(log, events)
 
     def _leave(self, log: Log, events: list[Event]) -> None:
-        """Replace a log that has grown beyond this history by one of our own."""
+        """Replace a log that is longer than this history with a new one of these events."""
         own = Log()
         for event in events:
             own.apply(event)
         with log.lock:
-            if self._log is log:  # else another thread was faster
+            if self._log is log:  # if not, another thread has replaced it
                 self._log = own
 
     def __len__(self) -> int:
-        """The number of trials: the id of the next."""
+        """The number of trials, which is the id of the next one."""
         return self._read(lambda log: len(log.trials))
 
     def __reduce__(self) -> tuple[Callable[[Iterable[Event]], "History"], tuple[Any, ...]]:
@@ -95,12 +95,12 @@ class History:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """All trials in the order they were asked; a trial's id is its index."""
+        """All trials in the order they were asked. A trial's id is its index."""
         return self._read(lambda log: tuple(log.trials))
 
     @property
     def running(self) -> tuple[Trial, ...]:
-        """Trials asked and not yet told."""
+        """Trials that were asked and have not ended."""
         return self._read(lambda log: tuple(log.running.values()))
 
     @property
@@ -114,67 +114,67 @@ class History:
         return tuple(ended for ended in self.observations if not ended.failed)
 
     def trial(self, number: int) -> Trial:
-        """The trial with that id."""
+        """The trial with this id."""
         return self._read(lambda log: log.trials[number])
 
     def outcome(self, number: int) -> Observation | None:
-        """What came of a trial; None while it runs."""
+        """The observation of a trial; None while it is running."""
         return self._read(lambda log: log.outcomes[number])
 
     @property
     def finished(self) -> int:
-        """How many trials ended with a finite loss."""
+        """How many trials have ended with a finite loss."""
         return self._read(lambda log: log.success_count)
 
     @property
     def drawn(self) -> int:
-        """How many configurations a sampler invented: neither queued nor imported ones."""
+        """How many configurations a sampler has drawn; queued and imported ones do not count."""
         return self._read(lambda log: log.drawn)
 
     @property
     def queued(self) -> Queued | None:
-        """The configuration that a person wants tried next."""
+        """The first configuration in the queue, to be tried next."""
         return self._read(lambda log: log.queue[0] if log.queue else None)
 
     @property
     def best(self) -> Observation | None:
-        """The reported incumbent: the lowest loss seen at any fidelity."""
+        """The observation with the lowest loss at any fidelity."""
         return self._read(lambda log: log.best)
 
     def best_at(self, fidelity: float) -> Observation | None:
-        """The lowest loss at one fidelity."""
+        """The observation with the lowest loss at one fidelity."""
         return self._read(lambda log: log.best_at.get(fidelity))
 
     @property
     def highest(self) -> float:
-        """The highest fidelity at which a trial has succeeded; 0 before."""
+        """The highest fidelity at which a trial has succeeded; 0 if none has."""
         return self._read(lambda log: max(log.best_at, default=0.0))
 
     @property
     def incumbent(self) -> Observation | None:
         """The best configuration, each taken at the highest fidelity it has finished.
 
-        A lucky low-fidelity loss does not survive a worse one further up. A configuration that is
-        being promoted keeps its last finished loss.
+        A low loss at a low fidelity no longer counts once the configuration has a worse one at a
+        higher fidelity. While a promotion is running, the last finished loss counts.
         """
         return self._read(lambda log: log.incumbent())
 
     @property
     def spent(self) -> float:
-        """Fidelity units paid for all ended trials; continuing pays only the difference."""
+        """The total `cost` of all ended trials except imported ones, in fidelity units."""
         return self._read(lambda log: log.spent)
 
     @property
     def resources(self) -> float:
-        """Fidelity units behind the evidence: those spent, and what imported results add."""
+        """Fidelity units behind all results: those spent, plus what imported results add."""
         return self._read(lambda log: log.spent + log.import_resources)
 
     def cost(self, trial: Trial) -> float:
-        """What a trial pays, in fidelity units: its fidelity, less its parent's."""
+        """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
         return self._read(lambda log: log.cost(trial))
 
     def promoted(self, number: int) -> bool:
-        """Whether some later trial continues this one."""
+        """Whether a later trial continues this one."""
         return self._read(lambda log: number in log.promoted)
 
     def promotions(self, rung: int) -> int:
@@ -182,7 +182,7 @@ class History:
         return self._read(lambda log: log.promotions_from.get(rung, 0))
 
     def seen(self, config: Config) -> bool:
-        """Whether some trial has this configuration."""
+        """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
         return self._read(lambda log: values in log.first_by_values)
 
@@ -212,7 +212,7 @@ class History:
         return self._read(lambda log: tuple(log.bracket_touches[since:]))
 
     def ended_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
-        """The plan's trials that have ended on a rung, in any bracket, in the order they ended.
+        """Trials with a slot on this rung that have ended, in any bracket, in the order they ended.
 
         The first `since` of them are left out.
         """
@@ -228,14 +228,14 @@ class History:
         return self._read(lambda log: len(log.observations))
 
     def succeeded_at(self, fidelity: float, since: int = 0) -> tuple[Observation, ...]:
-        """Trials that succeeded at a fidelity, also outside the plan, in the order they ended.
+        """Trials that succeeded at a fidelity, with a slot or without, in the order they ended.
 
         The first `since` of them are left out.
         """
         return self._read(lambda log: tuple(log.succeeded_at.get(fidelity, ())[since:]))
 
     def success_count(self, fidelity: float) -> int:
-        """How many trials succeeded at a fidelity, also outside the plan."""
+        """How many trials succeeded at a fidelity, with a slot or without."""
         return self._read(lambda log: len(log.succeeded_at.get(fidelity, ())))
 
     def cached(self, key: CacheKey[T], use: Callable[[T], R]) -> R:

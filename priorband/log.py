@@ -1,6 +1,6 @@
-"""The log: a study's events, and everything that is looked up in them, kept as they come.
+"""The log: a study's events in order, with indexes that are updated as events are appended.
 
-Only a history holds one, and only the newest history of a study sees it grow.
+Only `History` uses it, and holds its lock while it does.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ NO_MEMBERS = Members(0, 0, 0)
 
 @final
 class SlotTrials:
-    """The trials of one slot: how many were started, how they ended."""
+    """The trials of one slot: how many were started, and the observations of those that ended."""
 
     __slots__ = ("_sorted", "ended", "started", "succeeded")
 
@@ -41,12 +41,12 @@ class SlotTrials:
         self._sorted = 0
 
     def add(self, member: Observation) -> None:
-        """Note that a member has ended."""
+        """Add a trial that has ended."""
         self.ended.append(member)
         self.succeeded += not member.failed
 
     def best(self, position: int) -> Observation:
-        """The member with that rank, from 0."""
+        """The observation that ranks at `position`, the best being at 0."""
         if self._sorted != len(self.ended):
             self.ended.sort(key=_ranking)
             self._sorted = len(self.ended)
@@ -62,7 +62,7 @@ class Log:
         self.events: list[Event] = []
         self.cache = Cache()
 
-        # What was asked, by trial id: the trial, how it ended, the first with its configuration.
+        # By trial id: the trial, its outcome, and the first trial with the same configuration.
         self.trials: list[Trial] = []
         self.outcomes: list[Observation | None] = []
         self.first_with_config: list[int] = []
@@ -71,14 +71,14 @@ class Log:
         self.queue: deque[Queued] = deque()
         self.drawn = 0
 
-        # The plan: members by slot, base rungs by bracket, the bracket of each event, promotions.
+        # Trials by slot, base rungs by bracket, the bracket of each event, promotions by rung.
         self.slots: dict[tuple[int, int], SlotTrials] = {}
         self.base_rungs: dict[int, int] = {}
         self.bracket_touches: list[int] = []
         self.promoted: set[int] = set()
         self.promotions_from: dict[int, int] = {}
 
-        # What was told: all, by rung of the plan, successes and the best of them by fidelity.
+        # Observations: all, those with a slot by rung, successes and the best one by fidelity.
         self.observations: list[Observation] = []
         self.ended_on: dict[int, list[Observation]] = {}
         self.succeeded_at: dict[float, list[Observation]] = {}
@@ -86,9 +86,13 @@ class Log:
         self.best: Observation | None = None
         self.success_count = 0
         self.spent = self.import_resources = 0.0
+
+        # By the first trial with a configuration that was imported: the highest fidelity of our own
+        # trials with it, and of imported ones.
         self.import_reach: dict[int, tuple[float, float]] = {}
 
-        # Each configuration at its highest fidelity, and a heap of those that succeeded there.
+        # By the first trial with a configuration: its observation at the highest fidelity. The heap
+        # holds successes among them, and others that `incumbent` drops when they come first.
         self.furthest: dict[int, Observation] = {}
         self.incumbent_heap: list[tuple[float, int, int]] = []
 
@@ -113,47 +117,45 @@ class Log:
         return Members(trials.started, len(trials.ended), trials.succeeded)
 
     def cost(self, trial: Trial) -> float:
-        """What a trial pays, in fidelity units."""
-        paid = 0.0 if trial.parent is None else self.trials[trial.parent].fidelity
-        return trial.fidelity - paid
+        """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
+        parent_fidelity = 0.0 if trial.parent is None else self.trials[trial.parent].fidelity
+        return trial.fidelity - parent_fidelity
 
     def _ask(self, trial: Trial) -> None:
         if trial.id != len(self.trials):
             raise RuntimeError(f"Trial {trial.id} was asked when {len(self.trials)} was next.")
-        wished = trial.origin == QUEUED and trial.parent is None
-        if wished and not self.queue:
-            raise RuntimeError(f"Trial {trial.id} was queued by nobody.")
+        from_queue = trial.origin == QUEUED and trial.parent is None
+        if from_queue and not self.queue:
+            raise RuntimeError(f"Trial {trial.id} comes from the queue, but the queue is empty.")
         self.trials.append(trial)
         self.outcomes.append(None)
         self.running[trial.id] = trial
         if trial.parent is not None:
-            self._rise(self.trials[trial.parent])
-            self.first_with_config.append(self.first_with_config[trial.parent])
+            self._promote(self.trials[trial.parent])
+            first = self.first_with_config[trial.parent]
         else:
-            self.first_with_config.append(
-                self.first_by_values.setdefault(tuple(trial.config.values()), trial.id)
-            )
-            if wished:
+            first = self.first_by_values.setdefault(tuple(trial.config.values()), trial.id)
+            if from_queue:
                 self.queue.popleft()
             elif trial.origin != IMPORTED:
                 self.drawn += 1
+        self.first_with_config.append(first)
         if trial.slot is not None:
-            self._place(trial.slot)
+            self._start_in(trial.slot)
 
-    def _place(self, slot: Slot) -> None:
+    def _start_in(self, slot: Slot) -> None:
         self.bracket_touches.append(slot.bracket)
         self.base_rungs.setdefault(slot.bracket, slot.rung)
-        members = self.slots.get(slot)
-        if members is None:
-            members = self.slots[slot] = SlotTrials()
-        members.started += 1
+        trials = self.slots.get(slot)
+        if trials is None:
+            trials = self.slots[slot] = SlotTrials()
+        trials.started += 1
 
-    def _rise(self, parent: Trial) -> None:
+    def _promote(self, parent: Trial) -> None:
         self.promoted.add(parent.id)
         if parent.slot is not None:
-            self.promotions_from[parent.slot.rung] = (
-                self.promotions_from.get(parent.slot.rung, 0) + 1
-            )
+            rung = parent.slot.rung
+            self.promotions_from[rung] = self.promotions_from.get(rung, 0) + 1
 
     def _end(self, ended: Observation) -> None:
         trial = ended.trial
@@ -164,16 +166,16 @@ class Log:
             self.bracket_touches.append(slot.bracket)
             self.slots[slot].add(ended)
             self.ended_on.setdefault(slot.rung, []).append(ended)
-        known = self.furthest.get(self.first_with_config[trial.id])
+        previous = self.furthest.get(self.first_with_config[trial.id])
         if trial.origin != IMPORTED:
             self.spent += self.cost(trial)
-        self._credit(trial, known.fidelity if known else 0.0)
-        self._stand(ended, known)
+        self._count_import(trial, previous.fidelity if previous else 0.0)
+        self._update_furthest(ended, previous)
         if not ended.failed:
             self._succeed(ended)
 
-    def _credit(self, trial: Trial, reached: float) -> None:
-        """Count what imported results of a configuration add to how far our own trials took it."""
+    def _count_import(self, trial: Trial, reached: float) -> None:
+        """Count how much further imported results take a configuration than our own trials do."""
         first = self.first_with_config[trial.id]
         if trial.origin == IMPORTED:
             own, imported = self.import_reach.get(first, (reached, 0.0))
@@ -187,32 +189,38 @@ class Log:
         self.import_reach[first] = after
 
     def _succeed(self, ended: Observation) -> None:
-        trial = ended.trial
+        fidelity = ended.fidelity
         self.success_count += 1
-        lowest = self.best_at.get(trial.fidelity)
+        lowest = self.best_at.get(fidelity)
         if lowest is None:
-            self.succeeded_at[trial.fidelity] = [ended]
+            self.succeeded_at[fidelity] = [ended]
         else:
-            self.succeeded_at[trial.fidelity].append(ended)
+            self.succeeded_at[fidelity].append(ended)
         if lowest is None or ended.ranking < lowest.ranking:
-            self.best_at[trial.fidelity] = ended
+            self.best_at[fidelity] = ended
         if self.best is None or ended.loss < self.best.loss:
             self.best = ended
 
-    def _stand(self, ended: Observation, known: Observation | None) -> None:
-        """A configuration stands where it was trained furthest; after a failure there, nowhere."""
-        here = (ended.fidelity, known.ranking) if known else ()
-        if known is None or here > (known.fidelity, ended.ranking):  # further up, or better there
-            self.furthest[self.first_with_config[ended.trial.id]] = ended
-            if not ended.failed:
-                heappush(self.incumbent_heap, (*ended.ranking, ended.trial.id))
+    def _update_furthest(self, ended: Observation, previous: Observation | None) -> None:
+        """Keep each configuration's observation at its highest fidelity, and the better of two.
+
+        A configuration whose observation there is a failure cannot become the incumbent.
+        """
+        if previous is not None:
+            further = ended.fidelity > previous.fidelity
+            better = ended.fidelity == previous.fidelity and ended.ranking < previous.ranking
+            if not further and not better:
+                return
+        self.furthest[self.first_with_config[ended.trial.id]] = ended
+        if not ended.failed:
+            heappush(self.incumbent_heap, (*ended.ranking, ended.trial.id))
 
     def incumbent(self) -> Observation | None:
         """The best configuration, each taken at the highest fidelity it has finished."""
         while self.incumbent_heap:
             _, _, number = self.incumbent_heap[0]
-            stands = self.furthest[self.first_with_config[number]]
-            if stands.trial.id == number:
-                return stands
-            heappop(self.incumbent_heap)  # trained further since
+            furthest = self.furthest[self.first_with_config[number]]
+            if furthest.trial.id == number:
+                return furthest
+            heappop(self.incumbent_heap)  # the configuration was trained further since
         return None

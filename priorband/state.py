@@ -1,4 +1,4 @@
-"""The state: all that a decision may look at."""
+"""The state: everything that a decision may depend on."""
 
 from typing import Literal, final
 
@@ -18,7 +18,7 @@ Regard = Literal["lowest", "max_fidelity_first"]
 @final
 @frozen
 class State:
-    """The paper's s_t: the space, the prior, the ladder and what has happened."""
+    """The space, the prior, the ladder and the history; s_t in the paper."""
 
     space: Space
     prior: Prior
@@ -27,7 +27,7 @@ class State:
     regard: Regard = "lowest"
 
     def after(self, event: Event) -> "State":
-        """The state once something more has happened."""
+        """The state after one more event."""
         history = self.history.after(event)
         return State(self.space, self.prior, self.ladder, history, self.regard)
 
@@ -35,16 +35,16 @@ class State:
     def incumbent(self) -> Observation | None:
         """The configuration that local search starts from.
 
-        "lowest" takes each configuration at its highest finished fidelity and compares across
-        fidelities. "max_fidelity_first" looks at the highest fidelity reached by anyone only, for
-        objectives whose low fidelities look better than they are.
+        With "lowest", each configuration counts with its loss at the highest fidelity it has
+        finished, and the lowest loss wins. With "max_fidelity_first", only losses at the highest
+        fidelity with a success count: for objectives whose losses are lower at low fidelities.
         """
         if self.regard == "lowest":
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
     def succeeded_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
-        """Successes at a rung's fidelity, promoted, opening and imported ones included.
+        """Successes at a rung's fidelity; promoted, opening and imported trials are included.
 
         The first `since` of them are left out.
         """
@@ -55,24 +55,24 @@ class State:
         return self.history.success_count(self.ladder.fidelities[rung])
 
     def scored_rung(self) -> int | None:
-        """The highest rung with at least eta successes."""
+        """The highest rung with at least `eta` successes; None if there is none."""
         return self.rung_with(self.ladder.eta)
 
     def rung_with(self, successes: int) -> int | None:
-        """The highest rung with at least so many successes."""
+        """The highest rung with at least this many successes; None if there is none."""
         for rung in range(self.ladder.top, -1, -1):
             if self.success_count(rung) >= successes:
                 return rung
         return None
 
     def row(self, trial: Trial) -> Array:
-        """The trial's configuration, encoded."""
+        """The encoded configuration of a trial."""
         return self.history.cached(_ROWS, lambda rows: rows.row(self.space, trial))
 
 
 @final
 class _Rows:
-    """Encoded configurations in one space, by the trial that each began with."""
+    """Encoded configurations of one space, by the id of a trial's `root`."""
 
     __slots__ = ("by_root", "space")
 

@@ -26,12 +26,11 @@ class Winner(NamedTuple):
     rung: int
 
 
-class ReadyBracket(NamedTuple):
-    """A bracket that can go on: it promotes a trial, or without a winner has room for more."""
+ReadyBracket = tuple[int, int, Winner | None]
+"""A bracket that can go on: its number, its base rung, and what it promotes next.
 
-    number: int
-    base: int
-    winner: Winner | None
+Without a winner, its base rung has room for more trials.
+"""
 
 
 def bracket_status(
@@ -89,9 +88,9 @@ class _OpenBrackets:
             base = self._base(state.history, bracket)
             now = bracket_status(state.history, bracket, base, state.ladder.brackets[base])
             if isinstance(now, Winner):
-                ready.append(ReadyBracket(bracket, base, now))
+                ready.append((bracket, base, now))
             elif now is BracketStatus.HAS_ROOM:
-                ready.append(ReadyBracket(bracket, base, None))
+                ready.append((bracket, base, None))
             else:
                 self.to_check.remove(bracket)
                 if now is BracketStatus.OVER:
@@ -129,9 +128,9 @@ _OPEN_BRACKETS: CacheKey[_OpenBrackets] = CacheKey(_OpenBrackets)
 
 def ready_brackets(state: State) -> list[ReadyBracket]:
     """The brackets that can promote a trial or have room for more, oldest first."""
-    return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.ready(state))
+    return state.history.cached(_OPEN_BRACKETS, _OpenBrackets.ready, state)
 
 
 def brackets_over(state: State) -> int:
     """How many brackets have run to their end, under a synchronous scheduler."""
-    return state.history.cached(_OPEN_BRACKETS, lambda brackets: brackets.over_count(state))
+    return state.history.cached(_OPEN_BRACKETS, _OpenBrackets.over_count, state)

@@ -15,8 +15,8 @@ class CacheKey(Generic[T]):
 
     >>> names: CacheKey[list[str]] = CacheKey(list)
     >>> cache = Cache()
-    >>> cache.value(names).append("a")
-    >>> cache.value(names)
+    >>> cache[names].append("a")
+    >>> cache[names]
     ['a']
     """
 
@@ -27,17 +27,11 @@ class CacheKey(Generic[T]):
 
 
 @final
-class Cache:
-    """Values by their keys."""
+class Cache(dict[CacheKey[Any], Any]):
+    """Values by their keys; a missing one is made when it is looked up."""
 
-    __slots__ = ("_values",)
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._values: dict[CacheKey[Any], Any] = {}
-
-    def value(self, key: CacheKey[T]) -> T:
-        """The value of a key, made now if it is missing."""
-        if key not in self._values:
-            self._values[key] = key.make()
-        value: T = self._values[key]
+    def __missing__(self, key: CacheKey[T]) -> T:
+        value = self[key] = key.make()
         return value

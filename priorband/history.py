@@ -7,14 +7,15 @@ answers the same, also while other threads query it or make longer ones.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, TypeVarTuple, final
 
 from priorband.cache import CacheKey
 from priorband.events import Event, Queued
-from priorband.log import Log, Members
+from priorband.log import NO_MEMBERS, Log, Members
 from priorband.space.config import Config
 from priorband.trial import Observation, Trial
 
+Args = TypeVarTuple("Args")
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -39,32 +40,36 @@ class History:
 
     def after(self, event: Event) -> "History":
         """A longer history: this one and one more event."""
-        return self._read(lambda log: History._grown(log, event))
-
-    @classmethod
-    def _grown(cls, log: Log, event: Event) -> "History":
-        log.apply(event)
-        longer = cls.__new__(cls)
-        longer._log = log
-        longer._length = len(log.events)
+        longer = History.__new__(History)
+        log = longer._log = self._locked_log()
+        try:
+            log.apply(event)
+            longer._length = self._length + 1
+        finally:
+            log.lock.release()
         return longer
 
-    def _read(self, query: Callable[[Log], T]) -> T:
-        """Return `query(log)` for a log with exactly this history's events, and hold its lock.
+    def _locked_log(self) -> Log:
+        """Return a log with exactly this history's events, with its lock acquired.
 
-        All other methods go through this one. A query must not return anything that the log goes
-        on to change.
+        All queries go through here, release it, and return nothing that the log changes later.
         """
         while True:
             log = self._log
-            log.lock.acquire()  # not a `with` block: that takes twice as long
-            try:
-                if len(log.events) == self._length:
-                    return query(log)
-                events = log.events[: self._length]
-            finally:
-                log.lock.release()
+            log.lock.acquire()
+            if len(log.events) == self._length:
+                return log
+            events = log.events[: self._length]
+            log.lock.release()
             self._leave(log, events)
+
+    def _read(self, query: Callable[[Log], T]) -> T:
+        """Return `query(log)`. Queries that every decision makes avoid this call for speed."""
+        log = self._locked_log()
+        try:
+            return query(log)
+        finally:
+            log.lock.release()
 
     def _leave(self, log: Log, events: list[Event]) -> None:
         """Replace a log that is longer than this history with a new one of these events."""
@@ -77,7 +82,11 @@ class History:
 
     def __len__(self) -> int:
         """The number of trials, which is the id of the next one."""
-        return self._read(lambda log: len(log.trials))
+        log = self._locked_log()
+        try:
+            return len(log.trials)
+        finally:
+            log.lock.release()
 
     def __reduce__(self) -> tuple[Callable[[Iterable[Event]], "History"], tuple[Any, ...]]:
         """Pickle and copy the events: the log is derived from them, and it has a lock."""
@@ -129,12 +138,20 @@ class History:
     @property
     def drawn(self) -> int:
         """How many configurations a sampler has drawn; queued and imported ones do not count."""
-        return self._read(lambda log: log.drawn)
+        log = self._locked_log()
+        try:
+            return log.drawn
+        finally:
+            log.lock.release()
 
     @property
     def queued(self) -> Queued | None:
         """The first configuration in the queue, to be tried next."""
-        return self._read(lambda log: log.queue[0] if log.queue else None)
+        log = self._locked_log()
+        try:
+            return log.queue[0] if log.queue else None
+        finally:
+            log.lock.release()
 
     @property
     def best(self) -> Observation | None:
@@ -157,7 +174,11 @@ class History:
         A low loss at a low fidelity no longer counts once the configuration has a worse one at a
         higher fidelity. While a promotion is running, the last finished loss counts.
         """
-        return self._read(lambda log: log.incumbent())
+        log = self._locked_log()
+        try:
+            return log.incumbent()
+        finally:
+            log.lock.release()
 
     @property
     def spent(self) -> float:
@@ -167,7 +188,11 @@ class History:
     @property
     def resources(self) -> float:
         """Fidelity units behind all results: those spent, plus what imported results add."""
-        return self._read(lambda log: log.spent + log.import_resources)
+        log = self._locked_log()
+        try:
+            return log.spent + log.import_resources
+        finally:
+            log.lock.release()
 
     def cost(self, trial: Trial) -> float:
         """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
@@ -184,11 +209,20 @@ class History:
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
-        return self._read(lambda log: values in log.first_by_values)
+        log = self._locked_log()
+        try:
+            return values in log.first_by_values
+        finally:
+            log.lock.release()
 
     def members(self, bracket: int, rung: int) -> Members:
         """How many trials of a slot were started, have ended, and have succeeded."""
-        return self._read(lambda log: log.members((bracket, rung)))
+        log = self._locked_log()
+        try:
+            trials = log.slots.get((bracket, rung))
+            return NO_MEMBERS if trials is None else trials.members
+        finally:
+            log.lock.release()
 
     def ranked_member(self, bracket: int, rung: int, position: int) -> Observation:
         """The ended trial of a slot that ranks at `position`, the best being at 0."""
@@ -209,7 +243,11 @@ class History:
         There is one entry for each such event of a trial with a slot. The first `since` are left
         out.
         """
-        return self._read(lambda log: tuple(log.bracket_touches[since:]))
+        log = self._locked_log()
+        try:
+            return tuple(log.bracket_touches[since:])
+        finally:
+            log.lock.release()
 
     def ended_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
         """Trials with a slot on this rung that have ended, in any bracket, in the order they ended.
@@ -232,18 +270,30 @@ class History:
 
         The first `since` of them are left out.
         """
-        return self._read(lambda log: tuple(log.succeeded_at.get(fidelity, ())[since:]))
+        log = self._locked_log()
+        try:
+            return tuple(log.succeeded_at.get(fidelity, ())[since:])
+        finally:
+            log.lock.release()
 
     def success_count(self, fidelity: float) -> int:
         """How many trials succeeded at a fidelity, with a slot or without."""
-        return self._read(lambda log: len(log.succeeded_at.get(fidelity, ())))
+        log = self._locked_log()
+        try:
+            return len(log.succeeded_at.get(fidelity, ()))
+        finally:
+            log.lock.release()
 
-    def cached(self, key: CacheKey[T], use: Callable[[T], R]) -> R:
-        """Return `use(value)` for the value cached under `key`, which is made if it is missing.
+    def cached(self, key: CacheKey[T], use: Callable[[T, *Args], R], *args: *Args) -> R:
+        """Return `use(value, *args)` for the value cached under `key`, made first if missing.
 
-        The value must follow from this history's events alone. Longer histories share it, so it
-        must be something that can be extended when the history grows. While `use` runs, no other
-        thread can use the value or make a longer history: `use` may change the value, but should
-        not return it.
+        The value must follow from this history's events alone. Longer histories share and extend
+        it. While `use` runs, no other thread can use the value or make a longer history: `use` may
+        change the value, but should not return it.
         """
-        return self._read(lambda log: use(log.cache.value(key)))
+        log = self._locked_log()
+        try:
+            value: T = log.cache[key]
+            return use(value, *args)
+        finally:
+            log.lock.release()

@@ -30,27 +30,32 @@ NO_MEMBERS = Members(0, 0, 0)
 
 @final
 class SlotTrials:
-    """The trials of one slot: how many were started, and the observations of those that ended."""
+    """The trials of one slot: their counts, and the observations of those that have ended."""
 
-    __slots__ = ("_sorted", "ended", "started", "succeeded")
+    __slots__ = ("_ended", "_sorted", "members")
 
     def __init__(self) -> None:
-        self.started = 0
-        self.succeeded = 0
-        self.ended: list[Observation] = []
+        self.members = NO_MEMBERS
+        self._ended: list[Observation] = []
         self._sorted = 0
 
-    def add(self, member: Observation) -> None:
+    def start(self) -> None:
+        """Count a trial that was started."""
+        started, ended, succeeded = self.members
+        self.members = Members(started + 1, ended, succeeded)
+
+    def end(self, member: Observation) -> None:
         """Add a trial that has ended."""
-        self.ended.append(member)
-        self.succeeded += not member.failed
+        self._ended.append(member)
+        started, ended, succeeded = self.members
+        self.members = Members(started, ended + 1, succeeded + (not member.failed))
 
     def best(self, position: int) -> Observation:
         """The observation that ranks at `position`, the best being at 0."""
-        if self._sorted != len(self.ended):
-            self.ended.sort(key=_ranking)
-            self._sorted = len(self.ended)
-        return self.ended[position]
+        if self._sorted != len(self._ended):
+            self._ended.sort(key=_ranking)
+            self._sorted = len(self._ended)
+        return self._ended[position]
 
 
 @final
@@ -98,23 +103,15 @@ class Log:
 
     def apply(self, event: Event) -> None:
         """Append an event."""
-        match event:
-            case Asked(trial):
-                self._ask(trial)
-            case Told(number, loss):
-                self._end(Observation(self.running.pop(number), loss))
-            case Failed(number, reason):
-                self._end(Observation(self.running.pop(number), inf, reason))
-            case Queued():
-                self.queue.append(event)
+        if isinstance(event, Asked):
+            self._ask(event.trial)
+        elif isinstance(event, Told):
+            self._end(Observation(self.running.pop(event.trial), event.loss))
+        elif isinstance(event, Failed):
+            self._end(Observation(self.running.pop(event.trial), inf, event.reason))
+        else:
+            self.queue.append(event)
         self.events.append(event)
-
-    def members(self, slot: tuple[int, int]) -> Members:
-        """How many trials of a slot were started, have ended, and have succeeded."""
-        trials = self.slots.get(slot)
-        if trials is None:
-            return NO_MEMBERS
-        return Members(trials.started, len(trials.ended), trials.succeeded)
 
     def cost(self, trial: Trial) -> float:
         """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
@@ -149,7 +146,7 @@ class Log:
         trials = self.slots.get(slot)
         if trials is None:
             trials = self.slots[slot] = SlotTrials()
-        trials.started += 1
+        trials.start()
 
     def _promote(self, parent: Trial) -> None:
         self.promoted.add(parent.id)
@@ -164,7 +161,7 @@ class Log:
         slot = trial.slot
         if slot is not None:
             self.bracket_touches.append(slot.bracket)
-            self.slots[slot].add(ended)
+            self.slots[slot].end(ended)
             self.ended_on.setdefault(slot.rung, []).append(ended)
         previous = self.furthest.get(self.first_with_config[trial.id])
         if trial.origin != IMPORTED:

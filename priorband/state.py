@@ -43,12 +43,9 @@ class State:
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
-    def succeeded_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
-        """Successes at a rung's fidelity; promoted, opening and imported trials are included.
-
-        The first `since` of them are left out.
-        """
-        return self.history.succeeded_at(self.ladder.fidelities[rung], since)
+    def succeeded_on(self, rung: int) -> tuple[Observation, ...]:
+        """Successes at a rung's fidelity; promoted, opening and imported trials are included."""
+        return self.history.succeeded_at(self.ladder.fidelities[rung])
 
     def success_count(self, rung: int) -> int:
         """How many successes there are at a rung's fidelity."""
@@ -61,13 +58,13 @@ class State:
     def rung_with(self, successes: int) -> int | None:
         """The highest rung with at least this many successes; None if there is none."""
         for rung in range(self.ladder.top, -1, -1):
-            if self.success_count(rung) >= successes:
+            if self.history.success_count(self.ladder.fidelities[rung]) >= successes:
                 return rung
         return None
 
     def row(self, trial: Trial) -> Array:
         """The encoded configuration of a trial."""
-        return self.history.cached(_ROWS, lambda rows: rows.row(self.space, trial))
+        return self.history.cached(_ROWS, _Rows.row, self.space, trial)
 
 
 @final

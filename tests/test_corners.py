@@ -84,8 +84,8 @@ def test_a_bracket_that_waits_for_a_lost_trial_is_not_looked_at_again() -> None:
     assert len(ready_brackets(study.state)) <= 1
     first = study.state.history.running[0]
     study.tell(first, 0.1)
-    [bracket, *_] = ready_brackets(study.state)
-    assert bracket.number == 0  # the loser came back
+    [(bracket, *_), *_] = ready_brackets(study.state)
+    assert bracket == 0  # the loser came back
 
 
 @pytest.mark.parametrize("dimensions", [7, 9, 14, 40])

@@ -93,7 +93,7 @@ class GPSearch:
         """The process of what has been told; kept until more is."""
         results = state.history.observation_count
         key = (self.over, self.combine, self.most)
-        last = state.history.cached(_FITTED, lambda kept: kept.get(key))
+        last = state.history.cached(_FITTED, dict.get, key)
         if last is not None and last.told == results and last.belongs(state):
             return last
         fidelity = None
@@ -108,7 +108,7 @@ class GPSearch:
             return None
         process = self._process(state, found)
         fitted = _Fitted(state.space, state.ladder, results, fidelity, found.total, process)
-        state.history.cached(_FITTED, lambda kept: kept.update({key: fitted}))
+        state.history.cached(_FITTED, dict.__setitem__, key, fitted)
         return fitted
 
     def _process(self, state: State, found: Evidence) -> "GP":

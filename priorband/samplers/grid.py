@@ -53,9 +53,9 @@ class Grid:
         return Draw(self._left(state, axes, float(rng.random())), "grid")
 
     def _axes(self, state: State) -> Axes:
-        return state.history.cached(_AXES, lambda axes: self._kept_axes(state.space, axes))
+        return state.history.cached(_AXES, self._axes_of, state.space)
 
-    def _kept_axes(self, space: Space, axes: "dict[tuple[Grid, Space], Axes]") -> Axes:
+    def _axes_of(self, axes: "dict[tuple[Grid, Space], Axes]", space: Space) -> Axes:
         if (self, space) not in axes:
             axes[self, space] = [axis(p, self.points) for p in space.searched.values()]
         return axes[self, space]

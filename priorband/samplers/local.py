@@ -198,7 +198,7 @@ _NEAREST: CacheKey[_Nearest] = CacheKey(_Nearest)
 
 
 def _reach(state: State, root: int, centre: Array) -> float:
-    return state.history.cached(_NEAREST, lambda nearest: nearest.reach(state, root, centre))
+    return state.history.cached(_NEAREST, _Nearest.reach, state, root, centre)
 
 
 def distances(state: State, rows: Array, centre: Array) -> Array:

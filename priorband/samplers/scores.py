@@ -35,9 +35,7 @@ def scores(state: State) -> Scores | None:
     rung, incumbent = state.scored_rung(), state.incumbent
     if rung is None or incumbent is None:
         return None
-    return state.history.cached(
-        _BOARDS, lambda boards: _board(state, rung, boards).scores(state, rung, incumbent)
-    )
+    return state.history.cached(_BOARDS, _from_board, state, rung, incumbent)
 
 
 def incumbent_share(found: Scores) -> float:
@@ -84,7 +82,8 @@ class _Board:
         return same_place and self.prior is state.prior
 
     def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
-        fresh, centre = state.succeeded_on(rung, since=len(self.keys)), incumbent.trial.root
+        centre, fidelity = incumbent.trial.root, state.ladder.fidelities[rung]
+        fresh = state.history.succeeded_at(fidelity, len(self.keys))
         if self.last is not None and not fresh and centre == self.centre:
             return self.last
         if centre != self.centre:
@@ -123,8 +122,8 @@ Boards = dict[tuple[int, Regard], _Board]
 _BOARDS: CacheKey[Boards] = CacheKey(dict)
 
 
-def _board(state: State, rung: int, boards: Boards) -> _Board:
+def _from_board(boards: Boards, state: State, rung: int, incumbent: Observation) -> Scores:
     board = boards.get((rung, state.regard))
     if board is None or not board.belongs(state):
         board = boards[rung, state.regard] = _Board(state)
-    return board
+    return board.scores(state, rung, incumbent)

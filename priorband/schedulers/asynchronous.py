@@ -78,12 +78,12 @@ def bracket_shares(ladder: Ladder) -> tuple[float, ...]:
 
 
 def _next(state: State, base: int, promotion: Promotion) -> Sample | Promote:
-    step = state.history.cached(_POOLS, lambda pools: _promotion(state, base, promotion, pools))
+    step = state.history.cached(_POOLS, _promotion, state, base, promotion)
     return step or Sample(Slot(base, base))
 
 
 def _promotion(
-    state: State, base: int, promotion: Promotion, pools: "dict[int, _Pool]"
+    pools: "dict[int, _Pool]", state: State, base: int, promotion: Promotion
 ) -> Promote | None:
     """The highest promotion that the rule allows."""
     for rung in range(state.ladder.top - 1, base - 1, -1):

@@ -49,10 +49,10 @@ class Hyperband:
 def _next(state: State, new_base: Callable[[int], int]) -> Sample | Promote:
     """The next step; `new_base` gives the base rung of a bracket that has to be started."""
     room: Slot | None = None
-    for bracket in ready_brackets(state):
-        if bracket.winner is not None:
-            return Promote(bracket.winner.trial, Slot(bracket.number, bracket.winner.rung))
-        room = room or Slot(bracket.number, bracket.base)
+    for bracket, base, winner in ready_brackets(state):
+        if winner is not None:
+            return Promote(winner.trial, Slot(bracket, winner.rung))
+        room = room or Slot(bracket, base)
     if room is None:
         started = state.history.brackets
         room = Slot(started, new_base(started))

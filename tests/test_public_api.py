@@ -1,4 +1,4 @@
-"""The public names as an editor shows them: typed signatures, and docstrings that say what is what."""
+"""Public names as an editor shows them: typed signatures, and docstrings that explain them."""
 
 import ast
 import inspect
@@ -18,10 +18,29 @@ import priorband as pb
 ROOT = Path(__file__).parent.parent
 NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors")
 MOST_FLAT_NAMES = 40
-KEPT = (
-    "optimizer methods prior Study tune open_study simulate Float Integer Categorical Ordinal "
-    "Constant Normal Uniform Beta Weights Histogram Mixture Fidelity Budget Space"
-).split()
+KEPT = [
+    "optimizer",
+    "methods",
+    "prior",
+    "Study",
+    "tune",
+    "open_study",
+    "simulate",
+    "Float",
+    "Integer",
+    "Categorical",
+    "Ordinal",
+    "Constant",
+    "Normal",
+    "Uniform",
+    "Beta",
+    "Weights",
+    "Histogram",
+    "Mixture",
+    "Fidelity",
+    "Budget",
+    "Space",
+]
 """Names that people type, which stay where they are."""
 
 

@@ -138,7 +138,7 @@ IncumbentShare = Callable[[State], tuple[float, Scores | None]]
 def active(state: State) -> bool:
     """Whether the incumbent may be used: one bracket's worth of results, one of them in full."""
     enough = reached(state.history.resources, state.ladder.first_cost)
-    return enough and bool(state.succeeded_on(state.ladder.top))
+    return enough and state.success_count(state.ladder.top) > 0
 
 
 @final

@@ -28,7 +28,7 @@ class Evidence(NamedTuple):
 
 def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None:
     """The results at one fidelity, or at all with the fidelity as last column; None without any."""
-    ended = [o for o in state.history.told(0) if fidelity is None or o.fidelity == fidelity]
+    ended = [o for o in state.history.observations if fidelity is None or o.fidelity == fidelity]
     losses = known_losses(ended)
     if losses is None:
         return None

@@ -18,7 +18,7 @@ def validation_loss(config: Mapping[str, Any], epochs: float) -> float:
 
 
 class AlwaysTheMode:
-    """A sampler of one's own: it proposes the prior's mode, on every rung."""
+    """A custom sampler: it proposes the prior's mode, on every rung."""
 
     def sample(self, state: pb.State, rung: int, rng: pb.samplers.Generator) -> pb.samplers.Draw:
         """Return the configuration to try next."""

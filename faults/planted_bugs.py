@@ -281,7 +281,7 @@ def _stopped_is_failed() -> None:
 
     def finish(self: Any, claim: Any, begun: Any) -> Report:
         report = real(self, claim, begun)
-        if report.kind != "preempted":
+        if report.failure != "preempted":
             return report
         return Report(report.trial, report.attempt, None, "raised", report.reason)
 

@@ -68,7 +68,7 @@ def _log_turns(study: pb.DurableStudy, log: WorkerLog) -> None:
     def logged_turn(report: Report | None, claim: str) -> Assignment | Idle | None:
         answer = turn(report, claim)
         if report is not None:
-            told = {"loss": report.loss, "kind": report.kind}
+            told = {"loss": report.loss, "kind": report.failure}
             log.write("acknowledged", report.trial, report.attempt, **told)
         if isinstance(answer, Assignment):
             log.write("claimed", answer.trial.id, answer.attempt)

@@ -1,20 +1,21 @@
-"""Synchronous brackets as the history shows them: how far each is, and whom it promotes next."""
+"""Synchronous brackets as the history shows them: their progress, and what each promotes next."""
 
 from bisect import insort
 from enum import Enum
 from typing import NamedTuple, final
 
+from priorband.cache import CacheKey
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.state import State
 from priorband.trial import Trial
 
 
-class Rest(Enum):
-    """Why a bracket has nobody to promote now."""
+class BracketStatus(Enum):
+    """Why a bracket has no trial to promote now."""
 
-    SHORT = "its base rung has room for more"
-    BLOCKED = "a member of the rung is still running"
+    HAS_ROOM = "its base rung has room for more trials"
+    WAITING = "a trial on the current rung is still running"
     OVER = "all its trials have ended"
 
 
@@ -25,78 +26,111 @@ class Winner(NamedTuple):
     rung: int
 
 
-def standing(history: History, bracket: int, base: int, sizes: tuple[int, ...]) -> Winner | Rest:
+ReadyBracket = tuple[int, int, Winner | None]
+"""A bracket that can go on: its number, its base rung, and what it promotes next.
+
+Without a winner, its base rung has room for more trials.
+"""
+
+
+def bracket_status(
+    history: History, bracket: int, base: int, sizes: tuple[int, ...]
+) -> Winner | BracketStatus:
     """What a bracket can do now.
 
-    A failed member fills its place, so the bracket proceeds, but is not promoted: where too few
-    succeed, the next rung shrinks.
+    `sizes` is the planned number of trials on each rung from `base` up. A failed trial counts as
+    ended, so that the bracket goes on, but is never promoted: with fewer successes than planned,
+    the next rung gets fewer trials.
     """
-    members, room = history.members(bracket, base), sizes[0]
-    if members.started < room:
-        return Rest.SHORT
+    members, planned = history.members(bracket, base), sizes[0]
+    if members.started < planned:
+        return BracketStatus.HAS_ROOM
     for step in range(1, len(sizes)):
-        if len(members.ended) < room:
-            return Rest.BLOCKED
+        if members.ended < planned:
+            return BracketStatus.WAITING
         above = history.members(bracket, base + step)
-        room = min(sizes[step], members.succeeded)
-        if above.started < room:
-            return Winner(members.best(above.started).trial, base + step)
+        planned = min(sizes[step], members.succeeded)
+        if above.started < planned:
+            best = history.ranked_member(bracket, base + step - 1, above.started)
+            return Winner(best.trial, base + step)
         members = above
-    return Rest.BLOCKED if len(members.ended) < room else Rest.OVER
+    return BracketStatus.WAITING if members.ended < planned else BracketStatus.OVER
 
 
-FEW = 20
+_FEW = 20
+"""With more brackets than this to add, sorting all of them is faster than inserting each."""
 
 
 @final
-class _Watch:
-    """Which brackets to look at: those in which something happened since they had to wait.
+class _OpenBrackets:
+    """The brackets to check: those in which something happened since they had to wait.
 
-    One that waits for a trial which never ends is not looked at again, however many there are.
+    A bracket that waits for a trial which never ends is not checked again and costs nothing.
     """
 
-    __slots__ = ("awake", "ladder", "over", "seen")
+    __slots__ = ("bases", "entries_read", "ladder", "over", "to_check")
 
-    def __init__(self, ladder: Ladder) -> None:
-        self.ladder = ladder
-        self.awake: list[int] = []
+    def __init__(self) -> None:
+        self.ladder: Ladder | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self.to_check: list[int] = []
+        self.bases: dict[int, int] = {}
         self.over: set[int] = set()
-        self.seen = 0
+        self.entries_read = 0
+
+    def ready(self, state: State) -> list[ReadyBracket]:
+        """The brackets that can promote a trial or have room for more, oldest first."""
+        self._update(state)
+        ready: list[ReadyBracket] = []
+        for bracket in tuple(self.to_check):
+            base = self._base(state.history, bracket)
+            now = bracket_status(state.history, bracket, base, state.ladder.brackets[base])
+            if isinstance(now, Winner):
+                ready.append((bracket, base, now))
+            elif now is BracketStatus.HAS_ROOM:
+                ready.append((bracket, base, None))
+            else:
+                self.to_check.remove(bracket)
+                if now is BracketStatus.OVER:
+                    self.over.add(bracket)
+        return ready
+
+    def _base(self, history: History, bracket: int) -> int:
+        base = self.bases.get(bracket)
+        if base is None:
+            base = self.bases[bracket] = history.base(bracket)
+        return base
+
+    def _update(self, state: State) -> None:
+        """Add the brackets in which something happened since the last call."""
+        if self.ladder is not state.ladder:
+            self.ladder = state.ladder
+            self._reset()
+        touched = state.history.brackets_touched(since=self.entries_read)
+        self.entries_read += len(touched)
+        if len(touched) > _FEW:  # a long history that is read for the first time
+            self.to_check = sorted({*self.to_check, *touched})
+            return
+        for bracket in touched:
+            if bracket not in self.to_check:
+                insort(self.to_check, bracket)
+
+    def over_count(self, state: State) -> int:
+        """How many brackets have run to their end."""
+        self.ready(state)
+        return len(self.over)
 
 
-def ready_brackets(state: State) -> list[tuple[int, Winner | Rest]]:
-    """The brackets that have somebody to promote or room for more, oldest first."""
-    history, sizes = state.history, state.ladder.brackets
-    watch = _watch(state)
-    ready: list[tuple[int, Winner | Rest]] = []
-    for bracket in tuple(watch.awake):
-        base = history.base(bracket)
-        now = standing(history, bracket, base, sizes[base])
-        if isinstance(now, Winner) or now is Rest.SHORT:
-            ready.append((bracket, now))
-            continue
-        watch.awake.remove(bracket)
-        if now is Rest.OVER:
-            watch.over.add(bracket)
-    return ready
+_OPEN_BRACKETS: CacheKey[_OpenBrackets] = CacheKey(_OpenBrackets)
 
 
-def _watch(state: State) -> _Watch:
-    watch: _Watch | None = state.history.cache.get("brackets")
-    if watch is None or watch.ladder is not state.ladder:
-        watch = state.history.cache["brackets"] = _Watch(state.ladder)
-    stirred = state.history.stirred(watch.seen)
-    watch.seen += len(stirred)
-    if len(stirred) > FEW:  # a long history that is looked at for the first time
-        watch.awake = sorted({*watch.awake, *stirred})
-        return watch
-    for bracket in stirred:
-        if bracket not in watch.awake:
-            insort(watch.awake, bracket)
-    return watch
+def ready_brackets(state: State) -> list[ReadyBracket]:
+    """The brackets that can promote a trial or have room for more, oldest first."""
+    return state.history.cached(_OPEN_BRACKETS, _OpenBrackets.ready, state)
 
 
 def brackets_over(state: State) -> int:
-    """How many brackets have run to their end, in a plan of synchronous ones."""
-    ready_brackets(state)
-    return len(_watch(state).over)
+    """How many brackets have run to their end, under a synchronous scheduler."""
+    return state.history.cached(_OPEN_BRACKETS, _OpenBrackets.over_count, state)

@@ -1,4 +1,4 @@
-"""Conditions: named predicates of the state, for switching samplers and for stopping."""
+"""Conditions: predicates of the state, for switching samplers and for stopping."""
 
 from collections.abc import Callable
 from typing import final
@@ -12,7 +12,7 @@ Condition = Callable[[State], bool]
 @final
 @frozen
 class Done:
-    """At least so many trials have ended with a finite loss."""
+    """At least `trials` trials have ended with a finite loss."""
 
     trials: int
 
@@ -23,7 +23,7 @@ class Done:
 @final
 @frozen
 class Drawn:
-    """At least so many configurations were invented; queued and imported ones do not count."""
+    """At least `configurations` were drawn by samplers; queued and imported ones do not count."""
 
     configurations: int
 
@@ -34,7 +34,7 @@ class Drawn:
 @final
 @frozen
 class Spent:
-    """At least so many full trainings lie behind the observations."""
+    """The resources behind all results are worth at least `trainings` full trainings."""
 
     trainings: float
 
@@ -45,18 +45,18 @@ class Spent:
 @final
 @frozen
 class Trained:
-    """At least so many full trainings have ended with a finite loss, imported ones included."""
+    """At least `trials` full trainings have ended with a finite loss, imported ones included."""
 
     trials: int
 
     def __call__(self, state: State) -> bool:
-        return len(state.succeeded_on(state.ladder.top)) >= self.trials
+        return state.success_count(state.ladder.top) >= self.trials
 
 
 @final
 @frozen
 class Enough:
-    """Some rung has results for a model: so many a searched parameter, and so many more."""
+    """At least `per_parameter * d + more` results on one rung, with `d` searched parameters."""
 
     per_parameter: int
     more: int
@@ -68,7 +68,7 @@ class Enough:
 @final
 @frozen
 class Never:
-    """Not at any time."""
+    """Never true."""
 
     def __call__(self, state: State) -> bool:
         del state
@@ -76,5 +76,5 @@ class Never:
 
 
 def reached(resources: float, goal: float) -> bool:
-    """Whether resources add up to a goal, however real fidelities were rounded on the way."""
+    """Whether resources have reached a goal, allowing for rounding errors in their sum."""
     return resources >= goal * (1.0 - 1e-9)

@@ -1,4 +1,4 @@
-"""The four things that can happen to a study. A history is a fold of them, and nothing else."""
+"""The four kinds of event in a study. A history is built from them alone."""
 
 from typing import final
 
@@ -10,7 +10,7 @@ from priorband.values import frozen
 @final
 @frozen
 class Asked:
-    """A trial was handed out, or a result from elsewhere is about to be told."""
+    """A trial was handed out for evaluation, or was made for an imported result."""
 
     trial: Trial
 
@@ -27,7 +27,7 @@ class Told:
 @final
 @frozen
 class Failed:
-    """A trial ended without one."""
+    """A trial ended without a finite loss."""
 
     trial: int
     reason: str
@@ -36,7 +36,7 @@ class Failed:
 @final
 @frozen
 class Queued:
-    """A person wants this configuration tried next, at a fidelity or wherever the plan has room."""
+    """A user queued a configuration, at a given fidelity or for the scheduler's next free slot."""
 
     config: Config
     fidelity: float | None

@@ -1,4 +1,4 @@
-"""The fidelity: the cheap proxy for a full training, such as epochs or a share of the data."""
+"""The fidelity: how much training a trial gets, such as epochs or a share of the data."""
 
 import warnings
 from typing import Any, final
@@ -13,9 +13,9 @@ USUAL_ETA = 3
 @final
 @frozen
 class Fidelity:
-    """How far a trial is trained, from the least that means something to a full training.
+    """The range of training lengths, from the lowest useful one to a full training.
 
-    It is integer when both bounds are given as integers, else it is real.
+    It is integer when both bounds are integers, else real.
 
     >>> Fidelity("epochs", 1, 81).integer, Fidelity("share", 0.1, 1.0).integer
     (True, False)
@@ -48,12 +48,12 @@ class Fidelity:
 
     @property
     def integer(self) -> bool:
-        """Whether only whole fidelities make sense."""
+        """Whether fidelities are integers."""
         return whole(self.low) and whole(self.high)
 
 
 def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
-    """Say so when a range has room for one rung only: nothing is then tried at low cost."""
+    """Warn when a range has a single rung, so that every trial is a full training."""
     if fidelity.low * eta <= fidelity.high * (1 + 1e-12):
         return
     lows = {rungs: _low(fidelity, eta ** (rungs - 1)) for rungs in (2, 3, 4)}
@@ -68,7 +68,7 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
 
 
 def _low(fidelity: Fidelity, share: int) -> float:
-    """A lower bound of at most a share of the high one, short where it can be."""
+    """A lower bound of at most `high / share`, rounded to few digits where possible."""
     if fidelity.integer:
         return fidelity.high // share
     exact = fidelity.high / share

@@ -1,4 +1,4 @@
-"""The ladder: which fidelities are rungs, how many trials a bracket has on each, what it costs."""
+"""The ladder: the fidelity of each rung, and the sizes and costs of brackets."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +15,10 @@ Rule = Literal["floor", "ceil"]
 @final
 @dataclass(frozen=True)
 class Ladder:
-    """Rungs from low to high, each `eta` times the one below, the last a full training.
+    """Rungs from low to high: each fidelity is `eta` times the one below, up to a full training.
 
-    Bracket sizes follow the floor rule of HpBandSter and of the paper's experiments; "ceil" is the
-    rule that the paper prints.
+    `rule` says how bracket sizes are rounded: "floor" as in HpBandSter and the paper's experiments,
+    "ceil" as printed in the paper.
 
     >>> print(Ladder(Fidelity("epochs", 3, 81)))
     epochs           3     9    27    81  cost
@@ -41,7 +41,7 @@ class Ladder:
 
     @cached_property
     def top(self) -> int:
-        """The index of the highest rung: the paper's s_max, without a floating logarithm."""
+        """The index of the highest rung, s_max in the paper; computed without a logarithm."""
         integer, high = self.fidelity.integer, self.fidelity.high
         reach, top = self.fidelity.low * self.eta, 0
         while (reach if integer else reach / (1 + 1e-12)) <= high:
@@ -50,7 +50,7 @@ class Ladder:
 
     @cached_property
     def fidelities(self) -> tuple[float, ...]:
-        """The fidelity of each rung, top down, so that the highest is exact."""
+        """The fidelity of each rung, lowest first. The highest is exact; others derive from it."""
         high = self.fidelity.high
         powers = [self.eta**below for below in range(self.top, -1, -1)]
         if self.fidelity.integer:
@@ -59,7 +59,7 @@ class Ladder:
 
     @cached_property
     def brackets(self) -> tuple[tuple[int, ...], ...]:
-        """For each base rung, how many trials its bracket has on that rung and on those above."""
+        """For each base rung, the number of trials in its bracket on this and each higher rung."""
         return tuple(self._sizes(base) for base in range(self.top + 1))
 
     def _sizes(self, base: int) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class Ladder:
         return tuple(first // self.eta**i for i in range(steps + 1))
 
     def cost(self, base: int, continued: bool = True) -> float:
-        """The price of a bracket in fidelity units, promotions continuing or starting again."""
+        """The cost of a bracket in fidelity units; promotions continue, or start from scratch."""
         rungs = self.fidelities[base:]
         below = (0.0, *rungs[:-1]) if continued else (0.0,) * len(rungs)
         return float(
@@ -81,11 +81,11 @@ class Ladder:
 
     @cached_property
     def first_cost(self) -> float:
-        """The price of the first bracket: what must be spent before an incumbent is trusted."""
+        """The cost of the first bracket; samplers use the incumbent once that much was spent."""
         return self.cost(0)
 
     def snap(self, fidelity: float) -> float:
-        """The rung's fidelity where the given one equals it but for rounding."""
+        """The fidelity of a rung if this one differs from it by rounding only, else itself."""
         for rung in self.fidelities:
             if abs(rung - fidelity) <= 1e-9 * rung:
                 return rung

@@ -1,4 +1,4 @@
-"""What counts as a number when a person gives one."""
+"""Checks for numbers that a user passes."""
 
 import math
 from numbers import Integral, Real
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def real(value: Any) -> float | None:
-    """A finite real number as a float, numpy's scalars included; None for anything else."""
+    """A finite real number as a float, numpy scalars included; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
     try:
@@ -17,5 +17,5 @@ def real(value: Any) -> float | None:
 
 
 def whole(value: Any) -> bool:
-    """Whether a number was given as an integer, numpy's included."""
+    """Whether a value is an integer, numpy integers included; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)

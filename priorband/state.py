@@ -1,8 +1,8 @@
-"""The state: all that a decision may look at."""
+"""The state: everything that a decision may depend on."""
 
-from collections.abc import Sequence
 from typing import Literal, final
 
+from priorband.cache import CacheKey
 from priorband.events import Event
 from priorband.history import History
 from priorband.ladder import Ladder
@@ -18,7 +18,7 @@ Regard = Literal["lowest", "max_fidelity_first"]
 @final
 @frozen
 class State:
-    """The paper's s_t: the space, the prior, the ladder and what has happened."""
+    """The space, the prior, the ladder and the history; s_t in the paper."""
 
     space: Space
     prior: Prior
@@ -27,7 +27,7 @@ class State:
     regard: Regard = "lowest"
 
     def after(self, event: Event) -> "State":
-        """The state once something more has happened."""
+        """The state after one more event."""
         history = self.history.after(event)
         return State(self.space, self.prior, self.ladder, history, self.regard)
 
@@ -35,36 +35,55 @@ class State:
     def incumbent(self) -> Observation | None:
         """The configuration that local search starts from.
 
-        "lowest" takes each configuration at its highest finished fidelity and compares across
-        fidelities. "max_fidelity_first" looks at the highest fidelity reached by anyone only, for
-        objectives whose low fidelities look better than they are.
+        With "lowest", each configuration counts with its loss at the highest fidelity it has
+        finished, and the lowest loss wins. With "max_fidelity_first", only losses at the highest
+        fidelity with a success count: for objectives whose losses are lower at low fidelities.
         """
         if self.regard == "lowest":
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
-    def succeeded_on(self, rung: int) -> Sequence[Observation]:
-        """Successes at a rung's fidelity, promoted, opening and imported ones included."""
+    def succeeded_on(self, rung: int) -> tuple[Observation, ...]:
+        """Successes at a rung's fidelity; promoted, opening and imported trials are included."""
         return self.history.succeeded_at(self.ladder.fidelities[rung])
 
+    def success_count(self, rung: int) -> int:
+        """How many successes there are at a rung's fidelity."""
+        return self.history.success_count(self.ladder.fidelities[rung])
+
     def scored_rung(self) -> int | None:
-        """The highest rung with at least eta successes."""
+        """The highest rung with at least `eta` successes; None if there is none."""
         return self.rung_with(self.ladder.eta)
 
     def rung_with(self, successes: int) -> int | None:
-        """The highest rung with at least so many successes."""
+        """The highest rung with at least this many successes; None if there is none."""
         for rung in range(self.ladder.top, -1, -1):
-            if len(self.succeeded_on(rung)) >= successes:
+            if self.history.success_count(self.ladder.fidelities[rung]) >= successes:
                 return rung
         return None
 
     def row(self, trial: Trial) -> Array:
-        """The trial's configuration, encoded."""
-        space, rows = self.history.cache.get("rows", (None, {}))
+        """The encoded configuration of a trial."""
+        return self.history.cached(_ROWS, _Rows.row, self.space, trial)
+
+
+@final
+class _Rows:
+    """Encoded configurations of one space, by the id of a trial's `root`."""
+
+    __slots__ = ("by_root", "space")
+
+    def __init__(self) -> None:
+        self.space: Space | None = None
+        self.by_root: dict[int, Array] = {}
+
+    def row(self, space: Space, trial: Trial) -> Array:
         if space is not self.space:
-            rows = {}
-            self.history.cache["rows"] = self.space, rows
-        row: Array | None = rows.get(trial.root)
+            self.space, self.by_root = space, {}
+        row = self.by_root.get(trial.root)
         if row is None:
-            row = rows[trial.root] = self.space.encode([trial.config])[0]
+            row = self.by_root[trial.root] = space.encode([trial.config])[0]
         return row
+
+
+_ROWS: CacheKey[_Rows] = CacheKey(_Rows)

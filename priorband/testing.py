@@ -283,7 +283,7 @@ def _check_promotable(scheduler: Scheduler, state: State) -> None:
         now = now.after(event)
         lost = [t for t in now.history.trials[asked:] if t.parent not in (None, *kept)]
         assert not lost, f"{scheduler!r}: promoted {lost[0]}, whose parent it had given up."
-        kept.update(ended.trial.id for ended in now.history.told(told))
+        kept.update(ended.trial.id for ended in now.history.observations_since(told))
         kept &= promotable(scheduler, now, kept)
 
 

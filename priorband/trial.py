@@ -1,4 +1,4 @@
-"""Trials and observations: what was asked, and what was told."""
+"""Trials and observations: what to evaluate, and the result."""
 
 import math
 from typing import NamedTuple, final
@@ -11,7 +11,7 @@ IMPORTED = "imported"
 
 
 class Slot(NamedTuple):
-    """A trial's place in its scheduler's plan."""
+    """The bracket and rung that a scheduler chose for a trial."""
 
     bracket: int
     rung: int
@@ -26,19 +26,20 @@ class Trial:
     config: Config
     fidelity: float
     slot: Slot | None
-    """None outside the plan: the opening, an imported result."""
+    """None for trials that no scheduler placed: the opening, imported results, and trials that were
+    queued with a fidelity."""
     parent: int | None
-    """The trial this one continues."""
+    """The id of the trial that this one continues."""
     origin: str
-    """Who invented the configuration: "uniform", "prior", "incumbent", "mode", "queued", ..."""
+    """Where the configuration comes from: "uniform", "prior", "incumbent", "mode", "queued", ..."""
     root: int
-    """The trial that this one and its parents began with, or itself: ties go to the oldest."""
+    """The id of the first trial in this chain of promotions, or its own. Ties go to the lowest."""
 
 
 @final
 @frozen
 class Observation:
-    """A trial and what came of it. A failure has infinite loss, so it ranks behind everything."""
+    """A trial and its result. A failure has infinite loss, so it ranks last."""
 
     trial: Trial
     loss: float
@@ -56,10 +57,10 @@ class Observation:
 
     @property
     def failed(self) -> bool:
-        """Whether the evaluation brought no finite loss."""
+        """Whether the trial ended without a finite loss."""
         return math.isinf(self.loss)
 
     @property
     def ranking(self) -> tuple[float, int]:
-        """The order of observations everywhere: by loss, equal ones by age of configuration."""
+        """The sort key of observations: by loss, ties by the id of the `root` trial."""
         return self.loss, self.trial.root

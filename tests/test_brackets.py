@@ -25,5 +25,5 @@ def test_a_bracket_that_waits_for_a_lost_trial_is_not_looked_at_again() -> None:
     assert len(ready_brackets(study.state)) <= 1
     first = study.state.history.running[0]
     study.tell(first, 0.1)
-    [(bracket, _), *_] = ready_brackets(study.state)
+    [(bracket, *_), *_] = ready_brackets(study.state)
     assert bracket == 0  # the loser came back

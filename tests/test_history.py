@@ -1,6 +1,8 @@
 """A history is a value: the fold of what happened, always answering as it did."""
 
+import copy
 import math
+import pickle
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -8,7 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import Config, Fidelity, History, Integer, Observation, Slot, Space, Study, Trial
+from priorband import (
+    Config,
+    Fidelity,
+    History,
+    Integer,
+    Observation,
+    Slot,
+    Space,
+    State,
+    Study,
+    Trial,
+)
 from priorband.events import Asked, Event, Failed, Queued, Told
 
 SPACE = Space({"n": Integer(1, 6, prior=2)})  # small, so that configurations come again
@@ -18,7 +31,7 @@ METHODS = ("hyperband", "sh", "asha", "async-hyperband+esp", "priorband")
 PROPERTIES = sorted(
     name
     for name, member in vars(History).items()
-    if isinstance(member, property) and name != "cache" and not name.startswith("_")
+    if isinstance(member, property) and not name.startswith("_")
 )
 EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True, database=None)
 
@@ -62,10 +75,14 @@ def perform(study: Study, act: Act) -> None:
 
 
 def told(method: str, story: list[Act], space: Space = SPACE) -> History:
+    return played(method, story, space).history
+
+
+def played(method: str, story: list[Act], space: Space = SPACE) -> State:
     study = Study(space, Fidelity("epochs", 1, 9), method)
     for act in story:
         perform(study, act)
-    return study.state.history
+    return study.state
 
 
 def picture(history: History) -> dict[str, Any]:
@@ -86,8 +103,9 @@ def picture(history: History) -> dict[str, Any]:
         "succeeded_at": [tuple(history.succeeded_at(fidelity)) for fidelity in FIDELITIES],
         "ended_on": [tuple(history.ended_on(rung)) for rung in range(3)],
         "promotions": [history.promotions(rung) for rung in range(3)],
-        "members": {
-            slot: (found.started, found.succeeded, sorted(o.trial.id for o in found.ended))
+        "members": members,
+        "ranked_member": {
+            slot: [history.ranked_member(*slot, place) for place in range(found.ended)]
             for slot, found in members.items()
         },
     }
@@ -200,7 +218,9 @@ def test_the_plan_is_counted_right(method: str, story: list[Act]) -> None:
             assert members.started == started[Slot(bracket, rung)]
             assert members.succeeded == sum(not o.failed for o in ended)
             ranked = sorted(ended, key=lambda o: (o.loss, o.trial.root))
-            assert [members.best(place) for place in range(len(ended))] == ranked
+            assert members.ended == len(ended)
+            for place, member in enumerate(ranked):
+                assert history.ranked_member(bracket, rung, place) == member
     for rung in range(3):
         on = [o for o in naive.ended if o.trial.slot and o.trial.slot.rung == rung]
         risen = [t for t in naive.trials if t.parent is not None and t.slot]
@@ -253,6 +273,16 @@ def test_resources_are_what_was_spent_and_what_imports_add(method: str, story: l
         side[n] = max(side.get(n, 0.0), ended.fidelity)
     extra = sum(max(far - reach[False].get(n, 0.0), 0.0) for n, far in reach[True].items())
     assert history.resources == pytest.approx(history.spent + extra)
+
+
+@EXAMPLES
+@given(st.sampled_from(METHODS), ALL)
+def test_a_history_can_be_copied_and_pickled(method: str, story: list[Act]) -> None:
+    state = played(method, story)
+    before = picture(state.history)
+    for twin in (copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert picture(twin.history) == before
+        assert (twin.space, twin.ladder) == (state.space, state.ladder)
 
 
 def test_the_pictures_show_every_public_property() -> None:

@@ -71,7 +71,7 @@ class PlainDisplay:
         self._lines.write(f"[{elapsed_text(self._last_line - self._started)}] {text}")
 
     def _new_bests(self) -> Iterator[Observation]:
-        for outcome in self._study.state.history.told(self._results_read):
+        for outcome in self._study.state.history.observations_since(self._results_read):
             self._results_read += 1
             if not outcome.failed and (self._best is None or outcome.loss < self._best.loss):
                 self._best = outcome

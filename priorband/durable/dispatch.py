@@ -136,7 +136,7 @@ class Dispatcher:
         elif opened.attempt != attempt or not opened.held:
             return self._settle_late(transaction, report)
         else:
-            kind = report.kind or "raised"
+            kind = report.failure or "raised"
             if final or opened.failures(kind) + 1 >= self.attempts[kind]:
                 failed = FailedRecord(trial, attempt, kind, report.reason, report.details)
                 self.view.append(transaction, failed)
@@ -148,7 +148,7 @@ class Dispatcher:
 
     def _settle_late(self, transaction: Transaction, report: Report) -> bool:
         """Keep a report that came second as a remark, unless it is written already."""
-        outcome = (report.attempt, report.loss, report.kind)
+        outcome = (report.attempt, report.loss, report.failure)
         for row in self.journal.trial_rows(report.trial):
             record = decode(row)
             if outcome == _outcome(record):

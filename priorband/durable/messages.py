@@ -56,7 +56,7 @@ class Report:
     trial: int
     attempt: int
     loss: float | None = None
-    kind: FailureKind | None = None
+    failure: FailureKind | None = None
     reason: str = ""
     details: Mapping[str, Any] = NO_DETAILS
     """Whatever else is kept: seconds, cost, metrics, traceback, where."""
@@ -67,7 +67,7 @@ class Report:
             "trial": self.trial,
             "attempt": self.attempt,
             "loss": self.loss,
-            "kind": self.kind,
+            "kind": self.failure,
             "reason": self.reason,
             "details": dict(self.details),
         }
@@ -75,15 +75,15 @@ class Report:
     @staticmethod
     def from_data(data: Mapping[str, Any]) -> "Report":
         """The report that `data` stands for, or a `FormatError`: it may be anything."""
-        kind = data.get("kind")
+        failure = data.get("kind")
         loss = None if data.get("loss") is None else float(number(data, "loss"))
-        if (kind is None) == (loss is None) or kind not in (None, *FAILURE_KINDS):
+        if (failure is None) == (loss is None) or failure not in (None, *FAILURE_KINDS):
             raise FormatError("it is neither a loss nor a failure")
         trial, attempt = member(data, "trial", int), member(data, "attempt", int)
         if not (0 <= trial < 2**63 and 0 <= attempt < 2**63):
             raise FormatError("it names no trial")
         reason, details = member(data, "reason", str), member(data, "details", dict)
-        return Report(trial, attempt, loss, kind, reason, details)
+        return Report(trial, attempt, loss, failure, reason, details)
 
 
 def allowed_attempts(retries: Mapping[str, int] | None) -> dict[FailureKind, int]:

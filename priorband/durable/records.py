@@ -11,7 +11,7 @@
     remark     something that changes nothing, such as a result that came second
 
 A row of the journal adds a number, a time, a worker's name and a checksum; no decision reads them.
-`decode` checks the types of everything in a body, so whoever holds a record can rely on them. What
+`decode` checks the types of everything in a body, so code that gets a record can rely on them. What
 a record means for the study, and whether it can follow the records before it, is the ledger's part.
 """
 

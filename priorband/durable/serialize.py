@@ -161,7 +161,7 @@ def from_data(data: Any) -> Any:
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore", SingleRungWarning)  # whoever made it was warned
+            warnings.simplefilter("ignore", SingleRungWarning)  # its author was warned
             return _read(data)
     except RecursionError:
         raise unreadable("The data is nested too deeply") from None

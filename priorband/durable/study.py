@@ -1,8 +1,8 @@
 """The durable study: the journal is the only record, and any process may ask and tell at any time.
 
 All that this object holds is a cache of the records. A trial is handed out together with a lease;
-whoever asks next takes over what dead workers have left. The first result of a trial counts,
-whoever brings it; a later one is kept as a remark.
+the next worker that asks takes over the trials of dead workers. The first result of a trial counts,
+no matter which worker reports it; a later one is kept as a remark.
 """
 
 import math
@@ -339,7 +339,7 @@ class DurableStudy(BaseStudy):
                     yield transaction
                 self._unfinished = None
             except BaseException:
-                if self._unfinished is mine:  # and not yet another's, after a signal
+                if self._unfinished is mine:  # and not a later one, begun in a signal handler
                     if transaction is None or not transaction.appended:
                         self._unfinished = None
                     self._forget_unfinished()

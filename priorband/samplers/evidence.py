@@ -32,7 +32,7 @@ def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None
     They are those at one fidelity. If `fidelity` is None, they are those at all fidelities, with
     the fidelity as the last column.
     """
-    ended = [o for o in state.history.told(0) if fidelity is None or o.fidelity == fidelity]
+    ended = [o for o in state.history.observations if fidelity is None or o.fidelity == fidelity]
     losses = losses_with_failures(ended)
     if losses is None:
         return None

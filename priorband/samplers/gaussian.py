@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
 
+from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.numeric import real, whole
@@ -90,11 +91,11 @@ class GPSearch:
 
     def _fitted(self, state: State) -> "_FittedProcess | None":
         """The process of what has been told; kept until more is."""
-        cache, told = state.history.cache, len(state.history.told(0))
-        key = ("gp", self.over, self.combine, self.most)
-        known: _FittedProcess | None = cache.get(key)
-        if known is not None and known.told == told and known.belongs(state):
-            return known
+        results = state.history.observation_count
+        key = (self.over, self.combine, self.most)
+        last = state.history.cached(_FITTED, dict.get, key)
+        if last is not None and last.told == results and last.belongs(state):
+            return last
         fidelity = None
         if self.over != "joint":
             least = len(state.space) + 2
@@ -106,8 +107,8 @@ class GPSearch:
         if found is None:
             return None
         process = self._process(state, found)
-        fitted = _FittedProcess(state.space, state.ladder, told, fidelity, found.total, process)
-        cache[key] = fitted
+        fitted = _FittedProcess(state.space, state.ladder, results, fidelity, found.total, process)
+        state.history.cached(_FITTED, dict.__setitem__, key, fitted)
         return fitted
 
     def _process(self, state: State, found: Evidence) -> "GP":
@@ -189,6 +190,9 @@ class _FittedProcess(NamedTuple):
     def belongs(self, state: State) -> bool:
         """Whether it is about the state's space and fidelities."""
         return self.space is state.space and self.ladder is state.ladder
+
+
+_FITTED: CacheKey[dict[tuple[Over, Combine, int], _FittedProcess]] = CacheKey(dict)
 
 
 class _Look(NamedTuple):

@@ -4,6 +4,7 @@ import math
 from itertools import product
 from typing import Any, final
 
+from priorband.cache import CacheKey
 from priorband.errors import ExhaustedError, MethodError
 from priorband.numeric import whole
 from priorband.samplers.base import Draw
@@ -14,6 +15,8 @@ from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
 from priorband.values import frozen
+
+Axes = list[list[Any]]
 
 _TRIES = 64
 
@@ -49,16 +52,15 @@ class Grid:
                 return Draw(config, "grid")
         return Draw(self._left(state, axes, float(rng.random())), "grid")
 
-    def _axes(self, state: State) -> list[list[Any]]:
-        key = ("axes", self, state.space)
-        axes = state.history.cache.get(key)
-        if axes is None:
-            searched = state.space.searched.values()
-            axes = state.history.cache[key] = [axis(p, self.points) for p in searched]
-        found: list[list[Any]] = axes
-        return found
+    def _axes(self, state: State) -> Axes:
+        return state.history.cached(_AXES, self._axes_of, state.space)
 
-    def _left(self, state: State, axes: list[list[Any]], u: float) -> Config:
+    def _axes_of(self, axes: "dict[tuple[Grid, Space], Axes]", space: Space) -> Axes:
+        if (self, space) not in axes:
+            axes[self, space] = [axis(p, self.points) for p in space.searched.values()]
+        return axes[self, space]
+
+    def _left(self, state: State, axes: Axes, u: float) -> Config:
         """Any point that is left; called when most are gone, so there are few."""
         points = (_config(state.space, values) for values in product(*axes))
         left = [config for config in points if not state.history.seen(config)]
@@ -68,6 +70,9 @@ class Grid:
                 "Stop here, or take more `points`."
             )
         return left[int(u * len(left))]
+
+
+_AXES: CacheKey[dict[tuple[Grid, Space], Axes]] = CacheKey(dict)
 
 
 def _config(space: Space, values: list[Any] | tuple[Any, ...]) -> Config:

@@ -4,6 +4,7 @@ from typing import final
 
 import numpy as np
 
+from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.numeric import real
 from priorband.samplers.base import Draw, MixtureWeights, require_callable
@@ -169,18 +170,35 @@ class Hypersphere:
         return FromUniform().sample(state, rung, rng)
 
 
+@final
+class _Nearest:
+    """How far the nearest other configuration lies from the incumbent, as far as it was read."""
+
+    __slots__ = ("distance", "root", "seen", "space")
+
+    def __init__(self) -> None:
+        self.root: int | None = None
+        self.space: Space | None = None
+        self.seen = 0
+        self.distance = np.inf
+
+    def reach(self, state: State, root: int, centre: Array) -> float:
+        """The distance; 0 where there is no other configuration."""
+        if self.root != root or self.space is not state.space:
+            self.root, self.space, self.seen, self.distance = root, state.space, 0, np.inf
+        fresh = state.history.observations_since(self.seen)
+        if fresh:
+            away = distances(state, np.array([state.row(ended.trial) for ended in fresh]), centre)
+            self.seen += len(fresh)
+            self.distance = min(self.distance, float(min(away[away > 0], default=np.inf)))
+        return 0.0 if np.isinf(self.distance) else self.distance
+
+
+_NEAREST: CacheKey[_Nearest] = CacheKey(_Nearest)
+
+
 def _reach(state: State, root: int, centre: Array) -> float:
-    """How far the nearest other configuration lies; kept while the incumbent is the same."""
-    cache = state.history.cache
-    known, space, seen, nearest = cache.get("reach", (None, None, 0, np.inf))
-    if known != root or space is not state.space:
-        seen, nearest = 0, np.inf
-    fresh = state.history.told(seen)
-    if fresh:
-        away = distances(state, np.array([state.row(ended.trial) for ended in fresh]), centre)
-        nearest = min(nearest, float(min(away[away > 0], default=np.inf)))
-        cache["reach"] = root, state.space, seen + len(fresh), nearest
-    return 0.0 if np.isinf(nearest) else float(nearest)
+    return state.history.cached(_NEAREST, _Nearest.reach, state, root, centre)
 
 
 def distances(state: State, rows: Array, centre: Array) -> Array:

@@ -79,7 +79,7 @@ class TPE:
 def groups(state: State, rung: int, share: float) -> tuple[Array, Array]:
     """Return a rung's good and bad results as encoded rows, each group best first."""
     ended = ranked(state, rung)
-    successes = len(state.succeeded_on(rung))
+    successes = state.success_count(rung)
     good, bad = split_sizes(len(ended), successes, len(state.space), share)
     rows = np.array([state.row(each.trial) for each in ended[: good + bad]])
     return rows[:good], rows[good:]

@@ -10,9 +10,10 @@ from typing import final
 
 import numpy as np
 
+from priorband.cache import CacheKey
 from priorband.space.densities import Array
 from priorband.space.prior import Prior
-from priorband.state import State
+from priorband.state import Regard, State
 from priorband.trial import Observation
 from priorband.values import frozen
 
@@ -34,11 +35,7 @@ def scores(state: State) -> Scores | None:
     rung, incumbent = state.scored_rung(), state.incumbent
     if rung is None or incumbent is None:
         return None
-    key = ("scores", rung, state.regard)
-    board: _Board | None = state.history.cache.get(key)
-    if board is None or not board.belongs(state):
-        board = state.history.cache[key] = _Board(state)
-    return board.scores(state, rung, incumbent)
+    return state.history.cached(_BOARDS, _from_board, state, rung, incumbent)
 
 
 def incumbent_share(found: Scores) -> float:
@@ -85,14 +82,15 @@ class _Board:
         return same_place and self.prior is state.prior
 
     def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
-        ended, centre = state.succeeded_on(rung), incumbent.trial.root
-        if self.last is not None and len(ended) == len(self.keys) and centre == self.centre:
+        centre, fidelity = incumbent.trial.root, state.ladder.fidelities[rung]
+        fresh = state.history.succeeded_at(fidelity, len(self.keys))
+        if self.last is not None and not fresh and centre == self.centre:
             return self.last
         if centre != self.centre:
             self.centre = centre
             self.around = self.prior.around(incumbent.config)
             self.log_incumbent = np.empty(0)
-        for observation in ended[len(self.keys) :]:
+        for observation in fresh:
             self._insert(observation, state)
         self.log_prior = self._extended(self.log_prior, self.prior)
         self.log_incumbent = self._extended(self.log_incumbent, self.around)
@@ -117,3 +115,15 @@ class _Board:
         """Log densities of all rows, those of the first ones being known."""
         fresh = self.rows[len(known) :]
         return np.concatenate((known, density.logpdf(np.array(fresh)))) if fresh else known
+
+
+Boards = dict[tuple[int, Regard], _Board]
+
+_BOARDS: CacheKey[Boards] = CacheKey(dict)
+
+
+def _from_board(boards: Boards, state: State, rung: int, incumbent: Observation) -> Scores:
+    board = boards.get((rung, state.regard))
+    if board is None or not board.belongs(state):
+        board = boards[rung, state.regard] = _Board(state)
+    return board.scores(state, rung, incumbent)

@@ -6,12 +6,13 @@ from heapq import heappop, heappush
 from itertools import accumulate
 from typing import Literal, final
 
+from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
 from priorband.streams import Random
-from priorband.trial import Slot
+from priorband.trial import Observation, Slot
 from priorband.values import frozen
 
 Promotion = Literal["textbook", "neps"]
@@ -77,22 +78,21 @@ def bracket_shares(ladder: Ladder) -> tuple[float, ...]:
 
 
 def _next(state: State, base: int, promotion: Promotion) -> Sample | Promote:
+    step = state.history.cached(_POOLS, _promotion, state, base, promotion)
+    return step or Sample(Slot(base, base))
+
+
+def _promotion(
+    pools: "dict[int, _Pool]", state: State, base: int, promotion: Promotion
+) -> Promote | None:
+    """The highest promotion that the rule allows."""
     for rung in range(state.ladder.top - 1, base - 1, -1):
-        number = _pool(state, rung).candidate(state, promotion)
+        pool = pools.setdefault(rung, _Pool(rung))
+        pool.extend(state.history.ended_on(rung, since=pool.ended))
+        number = pool.candidate(state, promotion)
         if number is not None:
             return Promote(state.history.trial(number), Slot(base, rung + 1))
-    return Sample(Slot(base, base))
-
-
-def _pool(state: State, rung: int) -> "_Pool":
-    pool: _Pool = state.history.cache.setdefault(("pool", rung), _Pool(rung))
-    ended = state.history.ended_on(rung)
-    for observation in ended[pool.ended :]:
-        pool.ended += 1
-        if not observation.failed:
-            insort(pool.ranked, observation.ranking)
-            heappush(pool.waiting, (*observation.ranking, observation.trial.id))
-    return pool
+    return None
 
 
 @final
@@ -107,6 +107,14 @@ class _Pool:
         self.ranked: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, int, int]] = []
 
+    def extend(self, ended: Iterable[Observation]) -> None:
+        """Add trials that have ended on the rung since."""
+        for observation in ended:
+            self.ended += 1
+            if not observation.failed:
+                insort(self.ranked, observation.ranking)
+                heappush(self.waiting, (*observation.ranking, observation.trial.id))
+
     def candidate(self, state: State, promotion: Promotion) -> int | None:
         """The best trial that is not promoted yet, if the rule lets it go up."""
         while self.waiting and state.history.promoted(self.waiting[0][2]):
@@ -119,3 +127,6 @@ class _Pool:
         else:
             allowed = self.ended - state.history.promotions(self.rung) >= state.ladder.eta
         return number if allowed else None
+
+
+_POOLS: CacheKey[dict[int, _Pool]] = CacheKey(dict)

@@ -134,7 +134,7 @@ class Worker:
 
         def spool() -> None:
             nonlocal spooled
-            if report is not None and spooled is None and report.kind != "preempted":
+            if report is not None and spooled is None and report.failure != "preempted":
                 name = f"{report.trial}-{report.attempt}"
                 spooled = self._spool.put(name, report.to_data())
                 if spooled:

@@ -30,7 +30,7 @@ from priorband import (
     SuccessiveHalving,
     Trial,
 )
-from priorband.brackets import Rest, standing
+from priorband.brackets import BracketStatus, bracket_status
 from priorband.ladder import Rule
 from priorband.schedulers.base import Scheduler, promotable
 from priorband.streams import Random
@@ -196,7 +196,8 @@ def test_a_bracket_keeps_no_more_than_its_next_rung_holds_and_none_once_it_is_ov
             base = history.base(bracket)
             sizes = ladder.brackets[base]
             assert len(waiting) <= sizes[min(waiting) - base + 1]
-            assert standing(history, bracket, base, sizes) is not Rest.OVER
+            status = bracket_status(history, bracket, base, sizes)
+            assert status is not BracketStatus.OVER
 
 
 def asked_of(scheduler: Scheduler, asks: int) -> Study:

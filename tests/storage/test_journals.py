@@ -14,9 +14,9 @@ from storage.journals import Journal, Open, hold, lease, row, write
 
 APPEND = """
 import sys
-from priorband.durable.open import located
+from priorband.durable.open import journal_at
 from priorband.storage.journal import Row
-journal, known = located(sys.argv[1]), [0]
+journal, known = journal_at(sys.argv[1]), [0]
 def take(rows):
     known.extend(row.seq for row in rows)
 for number in range(int(sys.argv[3])):

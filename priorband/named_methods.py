@@ -1,4 +1,4 @@
-"""Every method by name, each a single composition of a scheduler and a sampler."""
+"""All methods by name. Each is a combination of a scheduler and a sampler."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ _TEN = Spent(10)
 
 
 def _partly(percent: float) -> Mix:
-    """The prior with a probability in percent, else uniform."""
+    """A mixture of draws from the prior, with a probability in percent, and uniform draws."""
     if not 0 <= percent <= 100:
         raise MethodError(f"A percentage must be in [0, 100], got {percent:g}.")
     return Mix((FromUniform(), FromPrior()), Fixed((1 - percent / 100, percent / 100)))
@@ -53,13 +53,13 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "draws from the prior, each trained in full, the prior's mode first",
         Optimizer(FullFidelity(), FromPrior(), _MODE)),
     "grid": (
-        "a grid of ten values a number and all choices, in random order, each trained in full",
+        "a grid of ten values per number and all choices, in random order, each trained in full",
         Optimizer(FullFidelity(), Grid())),
     "sh": (
-        "successive halving: the most aggressive bracket, again and again",
+        "successive halving: brackets that all start on the lowest rung",
         Optimizer(SuccessiveHalving(), FromUniform())),
     "hyperband": (
-        "brackets in turn, from many cheap trials to few full ones",
+        "brackets by turns, from many cheap trials to a few full trainings",
         Optimizer(Hyperband(), FromUniform())),
     "hyperband+prior": (
         "Hyperband with all draws from the prior",
@@ -74,7 +74,7 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "ASHA with PriorBand's ensemble sampling",
         Optimizer(ASHA(), _ESP, _MODE)),
     "async-hyperband": (
-        "ASHA from base rungs drawn at random",
+        "asynchronous Hyperband: ASHA with a random base rung for each new trial",
         Optimizer(AsyncHyperband(), FromUniform())),
     "async-hyperband+prior": (
         "asynchronous Hyperband with all draws from the prior",
@@ -83,7 +83,7 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "asynchronous Hyperband with PriorBand's ensemble sampling",
         Optimizer(AsyncHyperband(), _ESP, _MODE)),
     "priorband": (
-        "Hyperband with ensemble sampling: uniform, prior or incumbent, as the evidence says",
+        "Hyperband with ensemble sampling: uniform, from the prior, or near the incumbent",
         Optimizer(Hyperband(), _ESP, _MODE)),
     "priorband(50%)": (
         "ablation: half of the draws uniform on every rung",
@@ -92,22 +92,22 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "ablation: the uniform share falls linearly with the rung",
         Optimizer(Hyperband(), ensemble(Ensemble(uniform_share=Linear())), _MODE)),
     "priorband(constant)": (
-        "ablation: prior to incumbent as eta to 1, whatever the evidence",
+        "ablation: the prior is always eta times as likely as the incumbent",
         Optimizer(Hyperband(), ensemble(Ensemble(incumbent_share=ConstantShare())), _MODE)),
     "priorband(decay)": (
-        "ablation: the prior fades by half after every bracket",
+        "ablation: the prior's weight halves after every bracket",
         Optimizer(Hyperband(), ensemble(Ensemble(incumbent_share=Decay())), _MODE)),
     "priorband(crossover)": (
         "ablation: the incumbent is crossed with a partner instead of perturbed",
         Optimizer(Hyperband(), ensemble(around=Crossover(Ensemble())), _MODE)),
     "priorband(hypersphere)": (
-        "ablation: uniform draws within a ball around the incumbent",
+        "ablation: uniform draws from a ball around the incumbent",
         Optimizer(Hyperband(), ensemble(around=Hypersphere()), _MODE)),
     "priorband(no-incumbent)": (
         "ablation: the incumbent's share goes to the prior",
         Optimizer(Hyperband(), ensemble(Ensemble(incumbent_share=Zero())), _MODE)),
     "priorband(mode@min)": (
-        "ablation: the prior's mode is a member of the first bracket",
+        "ablation: the prior's mode starts in the first bracket instead of as a full training",
         Optimizer(Hyperband(), Staged(_MODE, _ESP, until=Drawn(1)))),
     "priorband(no-mode)": (
         "ablation: the prior's mode is not evaluated first",
@@ -116,86 +116,103 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         "Bayesian optimisation: ten uniform draws, then a Gaussian process, each trained in full",
         Optimizer(FullFidelity(), Staged(FromUniform(), GPSearch("full"), Trained(10)))),
     "pibo": (
-        "Bayesian optimisation with the prior as a weight that fades with the results",
+        "Bayesian optimisation weighted by the prior, less so with every result",
         Optimizer(FullFidelity(), Staged(FromPrior(), GPSearch("full", 10.0), Trained(10)), _MODE)),
     "bohb": (
-        "Hyperband with a third uniform draws, else densities of good and bad results",
+        "Hyperband with a tree Parzen estimator; one third of the draws are uniform",
         Optimizer(Hyperband(), Staged(FromUniform(), _TPE, Enough(per_parameter=2, more=2)))),
     "mobster": (
-        "asynchronous Hyperband with a Gaussian process of the highest rung with results enough",
+        "asynchronous Hyperband with a Gaussian process of the highest rung with enough results",
         Optimizer(AsyncHyperband(), Staged(FromUniform(), GPSearch("rung"), _READY))),
     "mobster(joint)": (
-        "MOBSTER with one Gaussian process over all rungs, as first published",
+        "MOBSTER with one Gaussian process of all rungs, as first published",
         Optimizer(AsyncHyperband(), Staged(FromUniform(), _MOBSTER, _READY))),
     "mobster+esp": (
-        "MOBSTER with PriorBand's ensemble sampling before the process has results enough",
+        "MOBSTER with PriorBand's ensemble sampling until the process has enough results",
         Optimizer(AsyncHyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
     "mobster+esp(joint)": (
-        "MOBSTER with ensemble sampling, after ten full trainings one process over all rungs",
+        "MOBSTER with ensemble sampling, and after ten full trainings one process of all rungs",
         Optimizer(AsyncHyperband(), Staged(_ESP, _JOINT, _TEN), _MODE)),
     "priorband+bo": (
-        "PriorBand, and after ten full trainings one Gaussian process over all rungs",
+        "PriorBand, and after ten full trainings one Gaussian process of all rungs",
         Optimizer(Hyperband(), Staged(_ESP, _JOINT, _TEN), _MODE)),
     "priorband+bo(rung)": (
-        "PriorBand with a Gaussian process of the highest rung with results enough",
+        "PriorBand, and then a Gaussian process of the highest rung with enough results",
         Optimizer(Hyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
 }
 
 _FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {
     "random+prior({}%)": (
-        "draws from the prior with that probability, else uniform, each trained in full", (50,),
+        "draws from the prior with this probability, else uniform, each trained in full", (50,),
         lambda x: Optimizer(FullFidelity(), _partly(x), _MODE)),
     "hyperband+prior({}%)": (
-        "Hyperband with draws from the prior with that probability, else uniform", (50,),
+        "Hyperband with draws from the prior with this probability, else uniform", (50,),
         lambda x: Optimizer(Hyperband(), _partly(x), _MODE)),
     "priorband(rate={})": (
-        "ablation: another chance for each parameter to be perturbed", (0.25, 0.75),
+        "ablation: each parameter is perturbed with this probability", (0.25, 0.75),
         lambda x: Optimizer(Hyperband(), ensemble(around=Perturb(rate=x)), _MODE)),
     "priorband(sigma={})": (
-        "ablation: another width of the perturbation", (0.125, 0.5),
+        "ablation: perturbation with this width", (0.125, 0.5),
         lambda x: Optimizer(Hyperband(), ensemble(around=Perturb(sigma=x)), _MODE)),
 }
 # fmt: on
 
 
 def methods() -> dict[str, str]:
-    """Every named method with one line on what it is.
+    """List all methods by name.
 
-    The percentage of `+prior(50%)`, and the numbers of `rate=` and `sigma=`, may be any others.
+    The numbers in names such as "random+prior(50%)", "priorband(rate=0.25)" and
+    "priorband(sigma=0.5)" are examples: any other number works too.
 
-    >>> methods()["hyperband"]
-    'brackets in turn, from many cheap trials to few full ones'
+    Returns:
+        One line of description for each name.
+
+    Example:
+        >>> methods()["hyperband"]
+        'brackets by turns, from many cheap trials to a few full trainings'
     """
-    known = {name: line for name, (line, _) in _METHODS.items()}
+    descriptions = {name: line for name, (line, _) in _METHODS.items()}
     for pattern, (line, examples, _) in _FAMILIES.items():
-        known.update({pattern.format(f"{x:g}"): line for x in examples})
-    return known
+        descriptions.update({pattern.format(f"{x:g}"): line for x in examples})
+    return descriptions
 
 
 def optimizer(name: str, **options: Any) -> Optimizer:
-    """A method by name, with options: `eta`, `sizes`, `incumbent`, and its scheduler's.
+    """Return a method by name.
 
-    >>> optimizer("asha", eta=4, promotion="neps").scheduler
-    ASHA(promotion='neps')
+    Args:
+        name: One of the names that `methods()` lists.
+        **options: `eta`, `sizes` and `incumbent` of `Optimizer`, and the options of the method's
+            scheduler, such as `promotion` of `ASHA`.
+
+    Returns:
+        The method, for the argument `method` of a study.
+
+    Raises:
+        MethodError: If there is no such method, or it does not take an option.
+
+    Example:
+        >>> optimizer("asha", eta=4, promotion="neps").scheduler
+        ASHA(promotion='neps')
     """
     if not isinstance(name, str):
         raise MethodError(
-            f"A method is a name such as 'priorband', or an Optimizer made of a scheduler and a "
-            f"sampler, got {name!r}."
+            f"A method must be a name such as 'priorband', or an Optimizer, got {name!r}."
         )
-    found = _METHODS[name][1] if name in _METHODS else _member(name)
-    own, planned = {"eta", "sizes", "incumbent"}, set(field_names(found.scheduler))
+    method = _METHODS[name][1] if name in _METHODS else _family_member(name)
+    own, scheduler_options = {"eta", "sizes", "incumbent"}, set(field_names(method.scheduler))
+    allowed = own | scheduler_options
     for option in options:
-        if option not in own | planned:
+        if option not in allowed:
             raise MethodError(
-                f"Method {name!r} takes no option {option!r}. {suggestion(option, own | planned)}"
+                f"Method {name!r} takes no option {option!r}. {suggestion(option, allowed)}"
             )
-    plan = {option: options.pop(option) for option in planned & options.keys()}
-    return replaced(found, scheduler=replaced(found.scheduler, **plan), **options)
+    chosen = {option: options.pop(option) for option in scheduler_options & options.keys()}
+    return replaced(method, scheduler=replaced(method.scheduler, **chosen), **options)
 
 
-def _member(name: str) -> Optimizer:
-    """The method of a family, its number read from the name."""
+def _family_member(name: str) -> Optimizer:
+    """Return a method whose name contains a number, such as "random+prior(20%)"."""
     for pattern, (_, _, make) in _FAMILIES.items():
         before, after = pattern.split("{}")
         number = re.fullmatch(re.escape(before) + _NUMBER + re.escape(after), name)

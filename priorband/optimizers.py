@@ -1,7 +1,7 @@
-"""An optimizer is a pure function from what has happened to what to do next.
+"""An optimizer: a pure function from what has happened so far to the next trial.
 
-It is a scheduler, which decides where the next evaluation goes, and a sampler, which invents what
-to evaluate there. The two never call each other and draw from streams of their own.
+It combines a scheduler, which chooses the rung of the next trial, with a sampler, which chooses new
+configurations. The two never call each other, and have separate random streams.
 """
 
 from typing import final
@@ -23,7 +23,18 @@ from priorband.values import frozen
 @final
 @frozen
 class Decision:
-    """The next trial, and the chances its sampler had where it is a mixture."""
+    """The next trial, and how its configuration was drawn.
+
+    Args:
+        trial: The trial.
+        chances: The probabilities with which a mixture chose a sampler; None if none did.
+
+    Example:
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space({"x": Float(0, 1)}), Fidelity("epochs", 1, 9), "hyperband")
+        >>> study.optimizer.decide(study.state, seed=0).trial.fidelity
+        1
+    """
 
     trial: Trial
     chances: Chances | None = None
@@ -32,14 +43,26 @@ class Decision:
 @final
 @frozen
 class Optimizer:
-    """A scheduler times a sampler.
+    """A method: a scheduler combined with a sampler.
 
-    `opening` draws the first evaluation, a full training outside the plan. `eta` and `sizes` shape
-    the ladder, `incumbent` says which configuration counts as the best.
+    Args:
+        scheduler: Chooses the rung of the next trial, and what to promote.
+        sampler: Chooses new configurations.
+        opening: If given, this sampler chooses the first configuration, which is trained in full
+            before the scheduler starts.
+        eta: The factor between the fidelities of two rungs: one in `eta` trials is promoted.
+        sizes: Whether the numbers of trials in a bracket are rounded with "floor" or "ceil".
+        incumbent: Which configuration counts as the best so far. "lowest": the one with the lowest
+            loss, each at its highest fidelity. "max_fidelity_first": the one with the lowest loss
+            at the highest fidelity that any trial has reached.
 
-    >>> from priorband import FromUniform, Hyperband, Optimizer
-    >>> Optimizer(Hyperband(), FromUniform(), eta=4).scheduler
-    Hyperband()
+    Raises:
+        MethodError: If a part is not a scheduler or a sampler, or an option is not allowed.
+
+    Example:
+        >>> from priorband import FromUniform, Hyperband, Optimizer
+        >>> Optimizer(Hyperband(), FromUniform(), eta=4).scheduler
+        Hyperband()
     """
 
     scheduler: Scheduler
@@ -53,7 +76,7 @@ class Optimizer:
         if isinstance(self.scheduler, type) or not hasattr(self.scheduler, "next"):
             raise MethodError(
                 f"`scheduler` must have a method `next`, got {self.scheduler!r}. "
-                "Take one such as Hyperband()."
+                "Use a scheduler such as Hyperband()."
             )
         require_sampler("sampler", self.sampler)
         if self.opening is not None:
@@ -62,20 +85,34 @@ class Optimizer:
             raise MethodError(
                 f"`incumbent` must be 'lowest' or 'max_fidelity_first', got {self.incumbent!r}."
             )
-        Ladder(Fidelity("any", 1, 9), self.eta, self.sizes)  # refuses a wrong eta or rule at once
+        Ladder(Fidelity("any", 1, 9), self.eta, self.sizes)  # raises an error for wrong values
 
     def start(self, space: Space, prior: Prior, fidelity: Fidelity) -> State:
-        """The state before anything has happened."""
+        """Return the state of a study without trials."""
         return State(
             space, prior, Ladder(fidelity, self.eta, self.sizes), History(), self.incumbent
         )
 
     def propose(self, state: State, seed: int) -> Trial:
-        """The next trial. The same state and seed give the same trial, in any process."""
+        """Return the next trial.
+
+        Args:
+            state: What has happened so far.
+            seed: The seed of the study. The same state and seed always give the same trial.
+
+        Returns:
+            The trial.
+
+        Raises:
+            ExhaustedError: If the sampler has no configuration left.
+        """
         return self.decide(state, seed).trial
 
     def decide(self, state: State, seed: int) -> Decision:
-        """The next trial and the chances behind it."""
+        """Return the next trial, with the probabilities with which it was drawn.
+
+        The arguments and errors are those of `propose`.
+        """
         number = len(state.history)
         queued = state.history.queued
         if queued is not None and queued.fidelity is not None:
@@ -94,7 +131,10 @@ class Optimizer:
         else:
             draw = self.sampler.sample(state, step.slot.rung, generator(seed, number, "sampler"))
             if draw.origin in (QUEUED, IMPORTED):
-                raise MethodError(f"The origin {draw.origin!r} is kept for what people give.")
+                raise MethodError(
+                    f"The origin {draw.origin!r} of {self.sampler!r} is reserved for "
+                    "configurations that people add. Use another word."
+                )
         return Decision(_new(number, draw, fidelity, step.slot), draw.chances)
 
 

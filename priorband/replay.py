@@ -1,4 +1,4 @@
-"""Replay: a study's decisions made again, each from what was known when it was made."""
+"""Replay: repeat all decisions of a study, each from what had happened before it."""
 
 from collections.abc import Iterable, Mapping
 from typing import final
@@ -15,44 +15,83 @@ from priorband.values import frozen
 @final
 @frozen
 class Step:
-    """A trial as it was asked, and the one that replay decides on in its place."""
+    """One decision of a study, and the same decision repeated.
+
+    Args:
+        trial: The trial as it was asked.
+        again: The trial that the replay decided on.
+        chances: The probabilities with which its configuration was drawn; None if the sampler is
+            not a mixture.
+
+    Example:
+        >>> from priorband import Float, Space, Study
+        >>> study = Study(Space({"x": Float(0, 1)}), method="random")
+        >>> trial = study.ask()
+        >>> study.replay()[trial.id].exact
+        True
+    """
 
     trial: Trial
     again: Trial
     chances: Chances | None
-    """With which probabilities its configuration was drawn; None where there was no choice."""
 
     @property
     def exact(self) -> bool:
-        """Whether the two are equal."""
+        """Whether both trials are equal."""
         return self.again == self.trial
 
 
 @final
 @frozen
 class Replay:
-    """All decisions of a study, made again, by trial id."""
+    """All decisions of a study, repeated. Index it with a trial's id to get its `Step`.
+
+    Args:
+        steps: The decisions by trial id.
+
+    Raises:
+        TrialError: When it is indexed with the id of a trial that the study did not decide on.
+
+    Example:
+        >>> from priorband import Float, Space, Study
+        >>> study = Study(Space({"x": Float(0, 1)}), method="random")
+        >>> trial = study.ask()
+        >>> study.replay().exact, study.replay().differing
+        (True, ())
+    """
 
     steps: Mapping[int, Step]
 
     def __getitem__(self, number: int) -> Step:
         if number not in self.steps:
-            raise TrialError(f"Trial {number} was not decided here: it is unknown, or imported.")
+            raise TrialError(
+                f"This study did not decide on trial {number}: it is unknown, or was imported."
+            )
         return self.steps[number]
 
     @property
     def exact(self) -> bool:
-        """Whether every decision came out as recorded."""
+        """Whether all repeated decisions equal the recorded ones."""
         return all(step.exact for step in self.steps.values())
 
     @property
     def differing(self) -> tuple[Step, ...]:
-        """The steps that came out otherwise."""
+        """The steps in which the repeated decision differs from the recorded one."""
         return tuple(step for step in self.steps.values() if not step.exact)
 
 
 def replayed(optimizer: Optimizer, seed: int, start: State, events: Iterable[Event]) -> Replay:
-    """Every decision of a history of events, made again by an optimizer from the start on."""
+    """Repeat every decision in a history of events.
+
+    Args:
+        optimizer: The optimizer that decides.
+        seed: The seed of the study.
+        start: The state before the first event.
+        events: The events, oldest first.
+
+    Returns:
+        The decisions, except imported trials.
+    """
     state, steps = start, dict[int, Step]()
     for event in events:
         if isinstance(event, Asked) and event.trial.origin != IMPORTED:

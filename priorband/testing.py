@@ -1,11 +1,11 @@
-"""Contracts that every sampler, scheduler and optimizer keeps: run them on parts of your own.
+"""Checks for samplers, schedulers and optimizers of your own. Call them from your tests.
 
 >>> from priorband import ASHA, FromPrior, Optimizer
 >>> check_sampler(FromPrior())
 >>> check_scheduler(ASHA())
 >>> check_optimizer(Optimizer(ASHA(), FromPrior()))
 
-Each is silent, or raises an `AssertionError` that says which promise was broken and where.
+Each returns nothing, or raises an `AssertionError` that says what is wrong and in which state.
 """
 
 import json
@@ -41,7 +41,7 @@ _LADDERS: tuple[tuple[float, float, int], ...] = ((1, 27, 3), (1, 19, 4), (0.1, 
 
 
 def example_space() -> Space:
-    """Every kind of parameter, some with a prior and some without, and a constant."""
+    """Return a space with every kind of parameter, with and without a prior, and a constant."""
     return Space(
         {
             "lr": Float(1e-5, 1e-1, log=True, prior=1e-3),
@@ -57,7 +57,7 @@ def example_space() -> Space:
 
 
 def noise(config: Mapping[str, Any], fidelity: float, salt: str = "loss") -> float:
-    """A loss in [0, 1) without rhyme or reason, the same whenever the arguments are."""
+    """Return a random loss in [0, 1), always the same for the same arguments."""
     key = json.dumps([salt, dict(config), float(fidelity)], sort_keys=True).encode()
     return int.from_bytes(blake2b(key, digest_size=6).digest(), "little") / 2**48
 
@@ -65,7 +65,14 @@ def noise(config: Mapping[str, Any], fidelity: float, salt: str = "loss") -> flo
 @final
 @dataclass(frozen=True, slots=True)
 class Flaky:
-    """An objective that fails at random but always alike: it raises, or gives nan, inf or -inf."""
+    """An objective that fails for some configurations, always the same ones.
+
+    It raises an error, or returns nan, inf or -inf.
+
+    Args:
+        evaluate: The objective for all other configurations.
+        rate: The fraction of evaluations that fail.
+    """
 
     evaluate: Callable[[Mapping[str, Any], float], float] = noise
     rate: float = 0.2
@@ -75,17 +82,27 @@ class Flaky:
         if trouble >= 1:
             return self.evaluate(config, fidelity)
         if trouble >= 0.75:
-            raise RuntimeError("The evaluation broke down.")
+            raise RuntimeError("The evaluation failed.")
         return (math.nan, math.inf, -math.inf)[int(trouble * 4)]
 
 
 def play(
     study: BaseStudy, asks: int, seed: int = 0, failing: float = 0.2, workers: int = 8
 ) -> Iterator[Trial]:
-    """Ask so many trials; end open ones between, in random order, with random losses or failures.
+    """Run a study with random results.
 
-    Each trial is given right after it was asked. Losses depend on `seed` alone, not on what was
-    asked. Some trials are left open in the end.
+    Trials end in random order, with random losses or failures. The losses depend on `seed` only,
+    not on the configurations. Some trials are still running at the end.
+
+    Args:
+        study: The study.
+        asks: The number of trials to ask.
+        seed: The seed of the results.
+        failing: The fraction of trials that fail.
+        workers: The maximum number of trials that run at the same time.
+
+    Yields:
+        Each trial, right after it was asked.
     """
     rng = np.random.default_rng(seed)
     waiting: list[Trial] = []
@@ -94,7 +111,7 @@ def play(
             trial = waiting.pop(int(rng.integers(len(waiting))))
             loss, trouble = round(float(rng.random()), 2), float(rng.random())
             if trouble < failing / 2:
-                study.fail(trial, "as played")
+                study.fail(trial, "random failure")
             else:
                 study.tell(trial, math.nan if trouble < failing else loss)
         trial = study.ask()
@@ -103,7 +120,7 @@ def play(
 
 
 def example_states() -> dict[str, State]:
-    """States that any sampler must cope with, by what is special about them."""
+    """Return states that every sampler must handle, by description."""
     states = {}
     for kind, space in (
         ("mixed", example_space()),
@@ -121,27 +138,48 @@ def example_states() -> dict[str, State]:
 
 
 def check_sampler(sampler: Sampler, draws: int = 5) -> None:
-    """A sampler draws from the space, repeatably, whatever has happened, and changes nothing."""
+    """Check that a sampler draws valid configurations, and the same ones when it is repeated.
+
+    It is called in many states: empty, busy, with failures only, with imported and queued trials.
+
+    Args:
+        sampler: The sampler.
+        draws: The number of draws for each state and rung.
+
+    Raises:
+        AssertionError: If a draw differs when it is repeated (also by a copy of the sampler), is
+            not in the space, or changes the state; or if the sampler has no readable `repr`.
+        ConfigError: If a configuration is not in the space.
+    """
     _check_value(sampler)
     copied = deepcopy(sampler)
-    for story, state in example_states().items():
-        before = _picture(state)
+    for description, state in example_states().items():
+        before = _snapshot(state)
         again = _rebuilt(state)
         for rung in range(state.ladder.top + 1):
             for seed in range(draws):
-                where = f"{sampler!r}, {story}, rung {rung}, generator {seed}"
+                where = f"{sampler!r}, {description}, rung {rung}, generator {seed}"
                 draw = _draw(sampler, state, rung, seed)
                 _check_draw(draw, state, where)
                 for twin, same in ((sampler, state), (sampler, again), (copied, again)):
                     other = _draw(twin, same, rung, seed)
                     assert other == draw, f"{where}: drew {draw}, then {other}."
-        assert _picture(state) == before, f"{sampler!r}, {story}: the history was changed."
+        unchanged = _snapshot(state) == before
+        assert unchanged, f"{sampler!r}, {description}: the history was changed."
 
 
 def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
-    """A scheduler always answers, and promotes finished trials only, once, by one rung.
+    """Check that a scheduler always answers, and promotes only what it may.
 
-    What is not `promotable` never rises. A `synchronous` one keeps brackets to the ladder's sizes.
+    It may promote a trial that succeeded, once, by one rung, and never one that it had left out of
+    `promotable`. Its answers must not depend on the sampler, and must be the same when repeated.
+
+    Args:
+        scheduler: The scheduler.
+        synchronous: Whether brackets must also have the sizes of Hyperband.
+
+    Raises:
+        AssertionError: If one of these rules is broken.
     """
     _check_value(scheduler)
     for seed, (low, high, eta) in enumerate(_LADDERS):
@@ -167,7 +205,16 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
 
 
 def check_optimizer(optimizer: Optimizer, seed: int = 0) -> None:
-    """An optimizer is a pure function of state and seed, and trusts no failed trial."""
+    """Check that an optimizer depends on state and seed only, and does not use failed trials.
+
+    Args:
+        optimizer: The optimizer.
+        seed: The seed of the study.
+
+    Raises:
+        AssertionError: If a decision differs when it is repeated or replayed, changes the state, or
+            promotes a failed trial.
+    """
     _check_value(optimizer)
     copied = deepcopy(optimizer)
     study = _study(example_space(), optimizer, seed)
@@ -176,17 +223,24 @@ def check_optimizer(optimizer: Optimizer, seed: int = 0) -> None:
         if trial.id in (0, 60):
             _visit(study)
         state = study.state
-        before = _picture(state)
+        before = _snapshot(state)
         first, second = optimizer.propose(state, seed), copied.propose(state, seed)
         assert first == second, f"{optimizer!r}: proposed {first}, then {second}."
-        assert _picture(state) == before, f"{optimizer!r}: proposing changed the history."
+        assert _snapshot(state) == before, f"{optimizer!r}: proposing changed the history."
         check_failures(state)
     replay = study.replay()
     assert replay.exact, f"{optimizer!r}: replay differs at {replay.differing[0]}."
 
 
 def check_failures(state: State) -> None:
-    """No failed trial was promoted, is the best of anything, or is the incumbent."""
+    """Check that no failed trial was promoted, or is the incumbent or the best of a fidelity.
+
+    Args:
+        state: The state to check.
+
+    Raises:
+        AssertionError: If there is one.
+    """
     history = state.history
     for ended in history.observations:
         if ended.failed:
@@ -194,7 +248,7 @@ def check_failures(state: State) -> None:
     fidelities = {ended.fidelity for ended in history.observations}
     leaders = [history.best, history.incumbent, state.incumbent, *map(history.best_at, fidelities)]
     for leader in leaders:
-        assert leader is None or math.isfinite(leader.loss), f"{leader} failed and leads."
+        assert leader is None or math.isfinite(leader.loss), f"{leader} failed, yet is the best."
 
 
 def _study(space: Space, optimizer: Optimizer, seed: int = 0) -> Study:
@@ -202,14 +256,14 @@ def _study(space: Space, optimizer: Optimizer, seed: int = 0) -> Study:
 
 
 def _range(low: float, high: float) -> Fidelity:
-    """A fidelity that may have one rung without saying so."""
+    """Return a fidelity, without the warning if it has a single rung."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingleRungWarning)
         return Fidelity("epochs", low, high)
 
 
 def _visit(study: Study) -> None:
-    """What people do to a study: results from elsewhere, on rungs and between, and wishes."""
+    """Import results, on rungs and between them, and queue configurations."""
     rng = np.random.default_rng(len(study.state.history))
     for fidelity, loss in ((27, 0.3), (27, 0.01), (5, 0.02), (3, math.nan), (0.5, 0.4)):
         study.add(study.space.decode(study.space.uniform(1, rng)[0]), loss, fidelity)
@@ -219,13 +273,13 @@ def _visit(study: Study) -> None:
 
 def _check_value(part: object) -> None:
     shown, copied = repr(part), deepcopy(part)
-    assert not re.search(r" at 0x[0-9a-f]+", shown), f"{shown} does not say what it is."
+    assert not re.search(r" at 0x[0-9a-f]+", shown), f"{shown} has no readable repr."
     assert copied == part, f"{shown} does not equal its copy."
-    assert repr(copied) == shown, f"{shown} prints otherwise than its copy, {copied!r}."
+    assert repr(copied) == shown, f"{shown} and its copy {copied!r} have different reprs."
 
 
 def _rebuilt(state: State) -> State:
-    """The same state, made anew from what has happened."""
+    """Return the same state, built again from its events."""
     history = History.of(state.history.events)
     return State(state.space, state.prior, state.ladder, history, state.regard)
 
@@ -238,26 +292,27 @@ def _draw(sampler: Sampler, state: State, rung: int, seed: int) -> Draw | str:
 
 
 def _check_draw(draw: Draw | str, state: State, where: str) -> None:
-    if isinstance(draw, str):  # nothing is left to try: an answer, too
+    if isinstance(draw, str):  # the message of ExhaustedError, which is allowed
         return
     assert list(draw.config) == list(state.space.parameters), f"{where}: not in the space's order."
     assert state.space.check(draw.config) == draw.config, f"{where}: {draw} is not in the space."
-    assert json.loads(json.dumps(draw.config)) == draw.config, f"{where}: {draw} is not plain."
-    assert draw.origin, f"{where}: {draw} does not say where it came from."
+    assert json.loads(json.dumps(draw.config)) == draw.config, f"{where}: {draw} is not JSON."
+    assert draw.origin, f"{where}: {draw} has no origin."
 
 
 def _check_step(scheduler: Scheduler, state: State, trial: Trial) -> Trial:
     history, ladder = state.history, state.ladder
     ahead = [scheduler.next(state, generator(0, trial.id, "contract")) for _ in range(2)]
     assert ahead[0] == ahead[1], f"{scheduler!r}: decided {ahead[0]}, then {ahead[1]}."
-    assert trial.slot is not None, f"{scheduler!r}: {trial} has no place in the plan."
-    assert trial.fidelity == ladder.fidelities[trial.slot.rung], f"{trial} is not on its rung."
+    assert trial.slot is not None, f"{scheduler!r}: {trial} has no slot."
+    at_rung = trial.fidelity == ladder.fidelities[trial.slot.rung]
+    assert at_rung, f"{scheduler!r}: {trial} does not have the fidelity of its rung."
     if trial.parent is None:
         return trial
     parent, outcome = history.trial(trial.parent), history.outcome(trial.parent)
     assert outcome is not None, f"{scheduler!r}: promoted {parent}, which is running."
     assert not outcome.failed, f"{scheduler!r}: promoted {parent}, which has failed."
-    assert parent.slot is not None, f"{scheduler!r}: promoted {parent} from outside the plan."
+    assert parent.slot is not None, f"{scheduler!r}: promoted {parent}, which has no slot."
     assert trial.slot.rung == parent.slot.rung + 1, f"{scheduler!r}: {trial} is not one rung up."
     assert trial.config == parent.config, f"{scheduler!r}: {trial} does not continue {parent}."
     return trial
@@ -268,10 +323,11 @@ def _check_sizes(scheduler: Scheduler, state: State) -> None:
     bases: dict[int, int] = {}
     for bracket, rung in slots:
         bases[bracket] = min(rung, bases.get(bracket, rung))
-    for (bracket, rung), members in slots.items():
-        room = state.ladder.brackets[bases[bracket]][rung - bases[bracket]]
-        assert members <= room, (
-            f"{scheduler!r}: bracket {bracket} has {members} trials on rung {rung}, not {room}."
+    for (bracket, rung), trials in slots.items():
+        planned = state.ladder.brackets[bases[bracket]][rung - bases[bracket]]
+        assert trials <= planned, (
+            f"{scheduler!r}: bracket {bracket} has {trials} trials on rung {rung}, more than "
+            f"{planned}."
         )
 
 
@@ -282,13 +338,13 @@ def _check_promotable(scheduler: Scheduler, state: State) -> None:
         asked, told = len(now.history), len(now.history.observations)
         now = now.after(event)
         lost = [t for t in now.history.trials[asked:] if t.parent not in (None, *kept)]
-        assert not lost, f"{scheduler!r}: promoted {lost[0]}, whose parent it had given up."
+        assert not lost, f"{scheduler!r}: promoted {lost[0]}, whose parent was not promotable."
         kept.update(ended.trial.id for ended in now.history.observations_since(told))
         kept &= promotable(scheduler, now, kept)
 
 
-def _picture(state: State) -> tuple[object, ...]:
-    """Everything that a history says, to tell whether it still says the same."""
+def _snapshot(state: State) -> tuple[object, ...]:
+    """Return everything in a state, to check later that it has not changed."""
     history = state.history
     return (
         (state.space, state.prior, state.ladder, state.regard),

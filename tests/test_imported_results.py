@@ -148,5 +148,5 @@ def test_an_import_next_to_a_rung_is_on_it() -> None:
 def test_an_imported_trial_has_no_decision_to_replay() -> None:
     study = Study(UNIT, Fidelity("epochs", 1, 9))
     study.add({"x": 0.5}, 0.1)
-    with pytest.raises(TrialError, match="Trial 0 was not decided here"):
+    with pytest.raises(TrialError, match="did not decide on trial 0"):
         study.replay()[0]

@@ -172,7 +172,7 @@ class _Faulty:
 
 
 FAULTS = {
-    "prints an address": "does not say what it is",
+    "prints an address": "has no readable repr",
     "differs from its copy": "does not equal its copy",
     "leaves the space": "`lr` must be a number",
     "loses the order": "not in the space's order",

@@ -125,7 +125,7 @@ FAULTS = {
     "two rungs": "is not one rung up",
     "blocks": "wait",
     "sampler": "depends on the sampler",
-    "sizes": "trials on rung 0, not 27",
+    "sizes": "trials on rung 0, more than 27",
     "moody": "decided .*, then",
 }
 

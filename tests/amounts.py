@@ -17,7 +17,9 @@ MODELLED = tuple(name for name in methods() if "bo" in name or "mobster" in name
 
 def examples(number: int) -> int:
     """How many examples Hypothesis tries: all in the slow part, a quarter in the everyday part."""
-    return max(5, number * settings.default.max_examples // 100)
+    profile = settings.default
+    assert profile is not None
+    return max(5, number * profile.max_examples // 100)
 
 
 def slow_unless_in(everyday: Iterable[object], cases: Iterable[object]) -> list[Any]:

@@ -51,7 +51,11 @@ def started(
 ) -> Iterator["subprocess.Popen[str]"]:
     """A command that goes on until it ends or is stopped; afterwards it is gone."""
     command = [sys.executable, "-m", "priorband", *map(str, words)]
-    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment()} | options
+    given: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "env": environment(),
+    } | options
     with subprocess.Popen(command, cwd=cwd, text=True, **given) as process:
         try:
             yield process

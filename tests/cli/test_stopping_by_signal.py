@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import (
@@ -85,7 +86,7 @@ def chunks(terminal: int) -> Iterator[bytes]:
 def test_a_terminal_is_left_as_it_was(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     look = environment() | {"TERM": "xterm", "COLUMNS": "60", "LINES": "20"}
-    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     words = ("run", tmp_path / "s", *WAITS, "--trials", 2)
     try:
         with started(*words, env=look, **streams) as process:

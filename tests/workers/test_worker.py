@@ -210,7 +210,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
     (tmp_path / "go.py").write_text(script)
     here = str(Path(__file__).parent)
     where = tmp_path / "study"
-    command = [sys.executable, tmp_path / "go.py", where, here]
+    command = [sys.executable, str(tmp_path / "go.py"), str(where), here]
     with subprocess.Popen(command, env=os.environ | {GATE: str(tmp_path)}) as worker:
         try:
             wait_until(lambda: list(where.glob("trials/0/1.step-*")), "a step that is saved")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -285,7 +286,7 @@ junk = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120))
 @given(junk, junk, junk)
 def test_nothing_that_a_person_passes_brings_another_error_than_ours(
     a: Any, b: Any, c: Any

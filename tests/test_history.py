@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ PROPERTIES = sorted(
     for name, member in vars(History).items()
     if isinstance(member, property) and not name.startswith("_")
 )
-EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=examples(80))
 
 
 class Act(NamedTuple):

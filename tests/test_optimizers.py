@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -107,7 +108,7 @@ NESTED: st.SearchStrategy[Sampler] = st.recursive(
 )
 STATES = {story: state for story, state in example_states().items() if story.startswith("mixed")}
 LINE = Space({"x": Float(0, 1)})
-EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=examples(60))
 
 
 def rng(seed: int) -> Generator:

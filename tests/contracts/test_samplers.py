@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from amounts import MODELLED, slow
 from numpy.random import PCG64, Generator
 
 from priorband import (
@@ -75,9 +76,15 @@ def test_every_sampler_keeps_the_contract(name: str) -> None:
     check_sampler(SAMPLERS[name])
 
 
-@pytest.mark.parametrize("method", methods())
-def test_the_sampler_of_every_method_keeps_the_contract(method: str) -> None:
-    check_sampler(optimizer(method).sampler, draws=2)
+@pytest.mark.parametrize(
+    ("method", "draws"),
+    [
+        *((method, 1 if method in MODELLED else 2) for method in methods()),
+        *(pytest.param(method, 2, marks=slow) for method in MODELLED),
+    ],
+)
+def test_the_sampler_of_every_method_keeps_the_contract(method: str, draws: int) -> None:
+    check_sampler(optimizer(method).sampler, draws)
 
 
 def test_the_example_states_hold_everything_that_the_contract_is_about() -> None:

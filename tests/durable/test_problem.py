@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import MODELLED, examples, slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,13 +80,13 @@ def again(problem: Problem) -> Problem:
     return problem_from_data(text(problem_data(problem)))
 
 
-def trials(problem: Problem) -> list[Trial]:
-    """The first 40 trials of a study, three of them open at a time."""
+def trials(problem: Problem, count: int = 40) -> list[Trial]:
+    """The first trials of a study, three of them open at a time."""
     study = Study(
         problem.space, problem.fidelity, problem.optimizer, problem.seed, prior=problem.prior
     )
     asked: list[Trial] = []
-    for number in range(40):
+    for number in range(count):
         asked.append(study.ask())
         if number >= 2:
             trial = asked[number - 2]
@@ -110,11 +111,17 @@ PRIORS: dict[str, Callable[[Space], Prior]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=repr)
-@pytest.mark.parametrize("method", methods())
-def test_a_restored_problem_decides_alike(method: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [
+        *((method, 12 if method in MODELLED else 40) for method in methods()),
+        *(pytest.param(method, 40, marks=slow) for method in MODELLED),
+    ],
+)
+def test_a_restored_problem_decides_alike(method: str, count: int, options: dict[str, Any]) -> None:
     made = problem(example_space(), optimizer=optimizer(method, **options), seed=7)
     assert again(made) == made
-    assert trials(again(made)) == trials(made)
+    assert trials(again(made), count) == trials(made, count)
     assert differences(text(problem_data(made)), problem_data(again(made))) == []
 
 
@@ -237,7 +244,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("name", SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_changed_data_is_another_problem_or_none(name: str, data: st.DataObject) -> None:
     original = text(problem_data(SEEDS[name]))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -367,7 +368,7 @@ def test_a_study_with_the_model_can_be_replayed() -> None:
     assert study.replay().exact
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.sampled_from([0.0, 1e-12, 1.0, 1e12, math.inf])),

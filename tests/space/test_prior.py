@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -145,7 +146,7 @@ def test_draws_follow_every_parameters_own_density() -> None:
     assert abs(np.corrcoef(rows.T) - np.eye(8)).max() < 0.1
 
 
-settle = settings(max_examples=50, deadline=None, derandomize=True)
+settle = settings(max_examples=examples(50))
 
 
 @settle

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from priorband import (
     Study,
 )
 
-exact = settings(max_examples=100, deadline=None, derandomize=True)
+exact = settings(max_examples=examples(100))
 
 
 def mixed() -> Space:

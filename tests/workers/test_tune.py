@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from amounts import slow
 from objectives import EPOCHS, SPACE, counted, raises, value
 
 import priorband as pb
@@ -11,7 +12,7 @@ from priorband.storage.json_text import from_json
 from priorband.workers import open_with_retry
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=slow), 2])
 def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: int) -> None:
     tuned = pb.tune(
         counted, SPACE, EPOCHS, budget=3, workers=workers, study=tmp_path / "s", show="quiet"

@@ -175,5 +175,5 @@ def test_other_dimensions_and_unknown_correlations_are_refused() -> None:
 
 
 def test_a_seed_beyond_64_bits_is_refused_by_hartmann() -> None:
-    with pytest.raises(SpaceError, match="`seed` must be a whole number of 64 bits"):
+    with pytest.raises(SpaceError, match="`seed` must be an integer of at most 64 bits"):
         Hartmann(3, seed=2**63)

@@ -199,7 +199,7 @@ WRONG = [
     ((*BASIC, "--budget", "1", "--same-process", "--trial-seconds", "5"), 1, "Time limits need"),
     ((*BASIC, "--budget", "1", "--workers", "0"), 2, "at least 1"),
     ((*BASIC, "--budget", "1", "--quiet", "--json"), 2, "not allowed with"),
-    ((*BASIC, "--budget", "1", "--folder", "elsewhere"), 1, "drop `folder`"),
+    ((*BASIC, "--budget", "1", "--folder", "elsewhere"), 1, "leave `folder` out"),
 ]
 
 

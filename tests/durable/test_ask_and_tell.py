@@ -14,7 +14,7 @@ from amounts import slow
 
 import priorband as pb
 from priorband.durable.messages import Assignment, Report
-from priorband.errors import SpaceError, StorageError
+from priorband.errors import ArgumentError, StorageError
 from priorband.storage import sql
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
@@ -68,10 +68,13 @@ def test_a_cost_that_is_told_by_hand_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), float("inf"), "soon"])
 def test_a_time_to_hold_a_trial_for_is_one(tmp_path: Path, seconds: Any) -> None:
-    with pytest.raises(SpaceError, match="lease"):
+    with pytest.raises(ArgumentError, match="lease"):
         pb.open_study(tmp_path / "new", SPACE, EPOCHS, lease=seconds)
     assert not (tmp_path / "new").exists()
-    with pb.open_study(tmp_path, SPACE, EPOCHS) as study, pytest.raises(SpaceError, match="hold"):
+    with (
+        pb.open_study(tmp_path, SPACE, EPOCHS) as study,
+        pytest.raises(ArgumentError, match="hold"),
+    ):
         study.ask(hold=seconds)
 
 

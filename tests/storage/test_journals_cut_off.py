@@ -109,7 +109,7 @@ def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.M
     with one.transaction(0) as transaction:
         with monkeypatch.context() as impatient, pytest.raises(pb.StorageError, match="is busy"):
             for module in (write_lock, postgres_module):
-                impatient.setattr(module, "PATIENCE", 0.05)
+                impatient.setattr(module, "LOCK_TIMEOUT", 0.05)
             write(other, row(1))
         transaction.append(row(1))
     assert other.read(0) == [row(1)]

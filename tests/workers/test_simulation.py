@@ -184,7 +184,7 @@ def test_an_objective_that_raises_is_a_failure_with_its_reason() -> None:
     runs = simulate(study("hyperband", high=27), broken, workers=4, budget=6)
     failed = [run.outcome for run in runs if run.outcome.failed]
     assert failed and len(failed) < len(runs)
-    assert {ended.reason for ended in failed} == {"ZeroDivisionError: no luck"}
+    assert {ended.reason for ended in failed} == {"raised: ZeroDivisionError: no luck"}
     assert all((ended.config["x"] < 0.5) == ended.failed for ended in (r.outcome for r in runs))
     assert all(math.isinf(ended.loss) for ended in failed)
 

@@ -194,7 +194,7 @@ def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
         Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
         assert study.best is not None and study.best.loss == 0.25
         assert Spool(study.ledger.study).waiting() == {}
-        assert any("Handed in" in text for text in said)
+        assert any("Submitted" in text for text in said)
 
 
 def returns_nan(trial: pb.Attempt) -> float:

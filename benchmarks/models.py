@@ -275,7 +275,7 @@ def references(problem: Problem) -> dict[str, Reference]:
 def _our_reference(kernel: Kernel, rows: Array, targets: Array) -> tuple[float, Reference]:
     """The likelihood that was reached, and the reference."""
     reached, logs = _fitted(Data.of(kernel, rows, targets))
-    process, best = GP.given(kernel, logs, rows, targets), float(targets.min())
+    process, best = GP.conditioned(kernel, logs, rows, targets), float(targets.min())
     return reached, lambda rows: log_ei(*process.predict(rows), best)
 
 

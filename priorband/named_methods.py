@@ -40,7 +40,7 @@ _TEN = Spent(10)
 def _partly(percent: float) -> Mix:
     """The prior with a probability in percent, else uniform."""
     if not 0 <= percent <= 100:
-        raise MethodError(f"A percentage must lie in [0, 100], got {percent:g}.")
+        raise MethodError(f"A percentage must be in [0, 100], got {percent:g}.")
     return Mix((FromUniform(), FromPrior()), Fixed((1 - percent / 100, percent / 100)))
 
 

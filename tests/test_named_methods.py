@@ -239,9 +239,9 @@ BAD_OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("hyperband", {"sizes": "flor"}, "`sizes` must be 'floor' or 'ceil', got 'flor'."),
     ("priorband", {"incumbent": "best"}, "must be 'lowest' or 'max_fidelity_first', got 'best'."),
     ("asha", {"promotion": "nep"}, "`promotion` must be 'textbook' or 'neps', got 'nep'."),
-    ("hyperband+prior(150%)", {}, "A percentage must lie in [0, 100], got 150."),
-    ("priorband(rate=0)", {}, "`rate` must lie in (0, 1], got 0.0."),
-    ("priorband(rate=2)", {}, "`rate` must lie in (0, 1], got 2.0."),
+    ("hyperband+prior(150%)", {}, "A percentage must be in [0, 100], got 150."),
+    ("priorband(rate=0)", {}, "`rate` must be in (0, 1], got 0.0."),
+    ("priorband(rate=2)", {}, "`rate` must be in (0, 1], got 2.0."),
     ("priorband(sigma=0)", {}, "`sigma` must be a positive number, got 0.0."),
 ]
 
@@ -274,9 +274,12 @@ BAD_PARTS: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: lib.Optimizer(pb.Hyperband, pb.FromPrior()), "`scheduler`"),
     (lambda: lib.Optimizer(pb.Hyperband(), pb.FromPrior), "`sampler`"),
-    (lambda: lib.Fixed((0.5, 0.6)), "must be at least 0 and sum to 1, got (0.5, 0.6)."),
-    (lambda: lib.Fixed((math.nan, 1.0)), "must be at least 0 and sum to 1, got (nan, 1.0)."),
-    (lambda: lib.Fixed(("a", "b")), "must be at least 0 and sum to 1, got ('a', 'b')."),
+    (lambda: lib.Fixed((0.5, 0.6)), "must be numbers of at least 0 that sum to 1, got (0.5, 0.6)."),
+    (
+        lambda: lib.Fixed((math.nan, 1.0)),
+        "must be numbers of at least 0 that sum to 1, got (nan, 1.0).",
+    ),
+    (lambda: lib.Fixed(("a", "b")), "must be numbers of at least 0 that sum to 1, got ('a', 'b')."),
     (lambda: lib.Fixed(0.5), "got 0.5"),
     (lambda: lib.Mix((pb.FromPrior(),), pb.Fixed((0.5, 0.5))), "sampler"),
     (lambda: lib.Mix((pb.FromPrior(), pb.FromUniform()), (0.5, 0.5)), "`weights`"),

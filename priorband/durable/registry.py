@@ -15,7 +15,7 @@ from priorband import conditions
 from priorband.fidelity import Fidelity
 from priorband.optimizers import Optimizer
 from priorband.samplers import combine, ensemble_policy, gaussian, grid, local, parzen, simple
-from priorband.samplers.base import Sampler, Weights
+from priorband.samplers.base import MixtureWeights, Sampler
 from priorband.schedulers import asynchronous, full, synchronous
 from priorband.schedulers.base import Scheduler
 from priorband.space import beliefs, choices, densities, parameters
@@ -129,7 +129,7 @@ _ALLOWED: dict[Any, tuple[type, ...]] = {
     **{bool: (bool,), str: (str,), int: (int, float), float: (int, float)},
     **{tuple[float, ...]: (tuple,), tuple[densities.Density, ...]: _MANY[1]},
     **{Scheduler: _classes(_SCHEDULERS), Sampler: _MANY[0], Sampler | None: (*_MANY[0], NoneType)},
-    **{Sequence[Sampler]: _MANY[0], Weights: _classes(_WEIGHTS)},
+    **{Sequence[Sampler]: _MANY[0], MixtureWeights: _classes(_WEIGHTS)},
     conditions.Condition: _classes(_CONDITIONS),
     ensemble_policy.UniformShare: _classes(_UNIFORM_SHARES),
     ensemble_policy.IncumbentShare: _classes(_INCUMBENT_SHARES),

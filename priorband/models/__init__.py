@@ -1,1 +1,1 @@
-"""Models: arrays in, arrays out; they know no trial and no space."""
+"""Models and their numerics. They work on arrays only, not on trials or spaces."""

@@ -1,9 +1,11 @@
-"""Log expected improvement, for losses that are minimised, stable however hopeless a row is.
+"""Log expected improvement for losses that are minimised, numerically stable for all rows.
 
     EI = (y* - m) P(a) + s p(a) = s h(a),   a = (y* - m) / s,   h(a) = p(a) + a P(a)
 
-with the normal density p and distribution P. Far from any hope h(a) is the difference of two equal
-numbers; there P / p is a scaled complementary error function, and further out a series.
+p is the normal density, P the normal distribution function, m and s the predicted mean and standard
+deviation, y* the best loss. For very negative a, h(a) is the difference of two nearly equal
+numbers. There P / p is computed as a scaled complementary error function, and further out as a
+series.
 """
 
 from collections.abc import Callable
@@ -19,13 +21,13 @@ from priorband.values import frozen
 Bonus = Callable[[Array], Array]
 
 _LOG_ROOT = 0.5 * float(np.log(2.0 * np.pi))
-_SERIES_BELOW = -1e4  # where the first term of the series is all there is
-_LEAST = -1e150  # below, the square would overflow
+_SERIES_BELOW = -1e4  # below this, all terms of the series except the first are rounding
+_MINIMUM = -1e150  # below this, the square would overflow
 
 
 def log_h(a: Array) -> Array:
-    """log(p(a) + a P(a))."""
-    a = np.clip(a, _LEAST, -_LEAST)
+    """Return log(p(a) + a P(a))."""
+    a = np.clip(a, _MINIMUM, -_MINIMUM)
     near = np.maximum(a, -1.0)
     plain = np.log(np.exp(-0.5 * near**2 - _LOG_ROOT) + near * ndtr(near))
     middle = np.clip(a, _SERIES_BELOW, -1.0)
@@ -36,13 +38,13 @@ def log_h(a: Array) -> Array:
 
 
 def _mills(a: Array) -> Array:
-    """-a P(a) / p(a), for negative a: it tends to 1."""
+    """Return -a P(a) / p(a) for negative a. It tends to 1."""
     scaled: Array = -a * np.sqrt(0.5 * np.pi) * erfcx(-a * np.sqrt(0.5))
     return scaled
 
 
 def log_ei(mean: Array, variance: Array, best: float) -> Array:
-    """The log of the expected improvement over the best loss."""
+    """Return the log of the expected improvement over the best loss."""
     deviation = np.sqrt(variance)
     return log_h((best - mean) / deviation) + np.log(deviation)
 
@@ -50,9 +52,14 @@ def log_ei(mean: Array, variance: Array, best: float) -> Array:
 @final
 @frozen
 class Improvement:
-    """Log expected improvement of rows, with fixed further columns, and a bonus added to it.
+    """Log expected improvement of rows, plus an optional bonus.
 
-    The further columns are those that are not searched: the fidelity of a joint model.
+    Args:
+        process: The Gaussian process.
+        best: The loss to improve on.
+        further: Values of columns that are appended to every row because they are not searched:
+            the fidelity of a joint model.
+        bonus: A function of rows that is added, such as a weighted log prior.
     """
 
     process: GP
@@ -66,7 +73,7 @@ class Improvement:
         return value if self.bonus is None else value + self.bonus(rows)
 
     def slope(self, row: Array) -> tuple[float, Array]:
-        """The value at a row, and its gradient by the row's numbers."""
+        """Return the value at a row, and its gradient with respect to the row's numbers."""
         mean, variance, by_mean, by_variance = self.process.slope(self._whole(row[None])[0])
         deviation = np.sqrt(variance)
         a = (self.best - mean) / deviation
@@ -88,26 +95,26 @@ class Improvement:
         return np.concatenate((rows, np.tile(self.further, (len(rows), 1))), axis=1)
 
     def _bonus_slope(self, row: Array, bonus: Bonus, step: float = 1e-5) -> tuple[float, Array]:
-        """The bonus and its gradient, by differences that are one-sided at the edges of the box."""
+        """Return the bonus and its gradient, by finite differences (one-sided at the bounds)."""
         columns = [i for i in self.process.kernel.numbers if i < len(row)]
         rows = np.tile(row, (2 * len(columns) + 1, 1))
         below, above = np.arange(len(columns)), np.arange(len(columns)) + len(columns)
         rows[below, columns] = np.maximum(row[columns] - step, 0.0)
         rows[above, columns] = np.minimum(row[columns] + step, 1.0)
         values = bonus(rows)
-        with np.errstate(invalid="ignore"):  # outside of the prior's support
+        with np.errstate(invalid="ignore"):  # the prior is 0 here: inf - inf
             rise = values[above] - values[below]
         slope = rise / (rows[above, columns] - rows[below, columns])
         return float(values[-1]), np.where(np.isfinite(slope), slope, 0.0)
 
 
 def _ratios(a: float) -> tuple[float, float]:
-    """P(a) / h(a) and p(a) / h(a)."""
+    """Return P(a) / h(a) and p(a) / h(a)."""
     if a > -1.0:
         density, below = float(np.exp(-0.5 * a * a - _LOG_ROOT)), float(ndtr(a))
         return below / (density + a * below), density / (density + a * below)
     if a < _SERIES_BELOW:
-        a = max(a, _LEAST)
+        a = max(a, _MINIMUM)
         return -a, a * a
     share = float(_mills(np.asarray(a)))  # h / p = 1 - share
     return share / (-a * (1.0 - share)), 1.0 / (1.0 - share)

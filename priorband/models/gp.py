@@ -1,7 +1,7 @@
-"""A Gaussian process: exact, with a constant mean and learned noise, on a few hundred rows.
+"""An exact Gaussian process with a constant mean and learned noise, for a few hundred rows.
 
-The mean is the one that maximises the likelihood under the other parameters, which has a closed
-form; its part of the gradient vanishes there.
+The mean maximises the likelihood given the other parameters. It has a closed form, and does not
+contribute to the gradient with respect to the others.
 """
 
 from functools import lru_cache
@@ -15,20 +15,24 @@ from priorband.models.kernels import Array, Kernel, Pairs
 from priorband.values import frozen
 
 FIRST_JITTER = 1e-10
-MOST_JITTER = 1e-1
+MAX_JITTER = 1e-1
 
 
 @lru_cache(maxsize=8)
-def _places(rows: int) -> NDArray[np.intp]:
-    """Where the pairs of rows stand in a flattened square matrix, above its diagonal."""
+def _pair_indices(rows: int) -> NDArray[np.intp]:
+    """The indices of the pairs of rows in a flattened square matrix, above its diagonal."""
     first, second = np.triu_indices(rows, 1)
     return np.asarray(first * rows + second, dtype=np.intp)
 
 
 def factor(values: Array, diagonal: Array) -> Array:
-    """The lower Cholesky factor of a matrix given by its pairs and its diagonal.
+    """Return the lower Cholesky factor of a matrix given by its pairs and its diagonal.
 
-    Where rounding has left the matrix indefinite, the diagonal grows by as little as helps.
+    If rounding has made the matrix indefinite, the diagonal is increased by as little as needed.
+
+    Raises:
+        LinAlgError: If the matrix has entries that are not finite, or is far from positive
+            definite.
     """
     rows, jitter = len(diagonal), 0.0
     if not np.isfinite(values.sum() + diagonal.sum()):
@@ -36,23 +40,23 @@ def factor(values: Array, diagonal: Array) -> Array:
     while True:
         square = np.zeros((rows, rows))
         flat = square.reshape(-1)
-        flat[_places(rows)] = values
+        flat[_pair_indices(rows)] = values
         flat[:: rows + 1] = diagonal * (1.0 + jitter)
         lower, failed = lapack.dpotrf(square.T, lower=1, overwrite_a=1, clean=1)
         if not failed:
             return np.asarray(lower, dtype=np.float64)
         jitter = max(FIRST_JITTER, jitter * 10.0)
-        if jitter > MOST_JITTER:
+        if jitter > MAX_JITTER:
             raise np.linalg.LinAlgError("The kernel's matrix is not positive definite.")
 
 
 def solve(lower: Array, right: Array) -> Array:
-    """The matrix's inverse, by its Cholesky factor, times a right side."""
+    """Solve a linear system, given the lower Cholesky factor of its matrix."""
     return np.asarray(lapack.dpotrs(lower, right, lower=1)[0], dtype=np.float64)
 
 
 def _residuals(lower: Array, targets: Array, mean: float | None) -> tuple[float, Array]:
-    """The mean, or that which maximises the likelihood where none is given; solved residuals."""
+    """Return the mean and the solved residuals; without a mean, use the most likely one."""
     if mean is not None:
         return mean, solve(lower, targets - mean)
     solved = solve(lower, np.stack((targets, np.ones_like(targets)), axis=1))
@@ -63,7 +67,7 @@ def _residuals(lower: Array, targets: Array, mean: float | None) -> tuple[float,
 @final
 @frozen
 class Data:
-    """Rows and targets, and the differences of all pairs of rows."""
+    """Rows and targets, and the differences between all pairs of rows."""
 
     kernel: Kernel
     rows: Array
@@ -73,12 +77,12 @@ class Data:
 
     @staticmethod
     def of(kernel: Kernel, rows: Array, targets: Array) -> "Data":
-        """All that the likelihood under a kernel needs, computed once."""
+        """Compute once what the likelihood under a kernel needs."""
         return Data(kernel, rows, targets, kernel.pairs(rows), kernel.grades(rows))
 
 
 def likelihood(data: Data, logs: Array, mean: float | None = None) -> tuple[float, Array]:
-    """The log marginal likelihood and its gradient; at the best mean where none is given."""
+    """Return the log marginal likelihood and its gradient; without a mean, at the best one."""
     kernel, targets, rows = data.kernel, data.targets, len(data.targets)
     first_noise = len(logs) - data.grades.shape[1]
     noise = np.exp(data.grades @ logs[first_noise:])
@@ -90,7 +94,7 @@ def likelihood(data: Data, logs: Array, mean: float | None = None) -> tuple[floa
     value = -0.5 * (fit + rows * np.log(2.0 * np.pi)) - log_root
 
     inverse = np.asarray(lapack.dpotri(lower, lower=1, overwrite_c=1)[0]).T
-    weights = (solved[:, None] * solved - inverse).reshape(-1)[_places(rows)]
+    weights = (solved[:, None] * solved - inverse).reshape(-1)[_pair_indices(rows)]
     halves = 0.5 * (solved * solved - np.diagonal(inverse))
     gradient = np.empty(len(logs))
     gradient[:first_noise] = kernel.gradient(logs, data.pairs, gram, weights)
@@ -101,7 +105,7 @@ def likelihood(data: Data, logs: Array, mean: float | None = None) -> tuple[floa
 
 
 class Posterior(NamedTuple):
-    """What is believed of the function at some rows, noise left out."""
+    """The mean and the variance of the function at some rows, without noise."""
 
     mean: Array
     variance: Array
@@ -110,7 +114,7 @@ class Posterior(NamedTuple):
 @final
 @frozen
 class GP:
-    """A Gaussian process with its parameters and the data it is conditioned on."""
+    """A Gaussian process conditioned on data, with known parameters."""
 
     kernel: Kernel
     logs: Array
@@ -121,25 +125,36 @@ class GP:
     solved: Array
 
     @staticmethod
-    def given(
+    def conditioned(
         kernel: Kernel, logs: Array, rows: Array, targets: Array, mean: float | None = None
     ) -> "GP":
-        """A process with known parameters, conditioned on data."""
+        """Condition a process on data.
+
+        Args:
+            kernel: The kernel.
+            logs: The logs of the kernel's parameters.
+            rows: The rows of the data.
+            targets: The target of each row.
+            mean: The constant mean; by default the most likely one.
+        """
         values = kernel.gram(logs, kernel.pairs(rows)).values
         lower = factor(values, kernel.diagonal(logs) + kernel.noise(logs, rows))
         mean, solved = _residuals(lower, targets, mean)
         return GP(kernel, logs, rows, targets, mean, lower, solved)
 
-    def believing(self, rows: Array) -> "GP":
-        """The process after its own mean was observed at further rows, such as running trials."""
+    def with_pending(self, rows: Array) -> "GP":
+        """Return the process as if its own predictions had been observed at further rows.
+
+        This is how running trials are taken into account.
+        """
         if not len(rows):
             return self
-        believed = np.concatenate((self.targets, self.predict(rows).mean))
+        targets = np.concatenate((self.targets, self.predict(rows).mean))
         joined = np.concatenate((self.rows, rows))
-        return GP.given(self.kernel, self.logs, joined, believed, self.mean)
+        return GP.conditioned(self.kernel, self.logs, joined, targets, self.mean)
 
     def predict(self, rows: Array) -> Posterior:
-        """The posterior mean and variance at each row."""
+        """Return the posterior mean and variance at each row."""
         cross = self.kernel.cross(self.logs, rows, self.rows)
         mean = self.mean + cross @ self.solved
         reduced = lapack.dtrtrs(self.lower, cross.T, lower=1)[0]
@@ -148,7 +163,7 @@ class GP:
         return Posterior(mean, np.maximum(variance, self._least))
 
     def slope(self, row: Array) -> tuple[float, float, Array, Array]:
-        """Mean and variance at one row, and their gradients by the row's numbers."""
+        """Return mean and variance at one row, and their gradients by the row's numbers."""
         near, jacobian = self.kernel.near(self.logs, row, self.rows)
         pull = solve(self.lower, near)
         variance = self.kernel.diagonal(self.logs) - float(near @ pull)
@@ -158,5 +173,5 @@ class GP:
 
     @property
     def _least(self) -> float:
-        """The least variance that means anything: below, it is rounding."""
+        """The smallest variance that is not just rounding error."""
         return 1e-12 * self.kernel.diagonal(self.logs)

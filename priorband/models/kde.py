@@ -1,8 +1,9 @@
-"""A kernel density over mixed rows: around each row of data a product of one kernel a column.
+"""A kernel density estimate over rows of numbers and choices.
 
-A number has a normal cut to [0, 1], a category the kernel of Aitchison and Aitken (1976): one minus
-the bandwidth where it is, the rest shared by the other choices. Everything is in logs, because
-products of densities underflow in a few dimensions.
+Around each row of data is a product of one kernel per column. The kernel of a number is a normal
+truncated to [0, 1]. The kernel of a choice is that of Aitchison and Aitken (1976): the same choice
+has probability one minus the bandwidth, and the others share the rest. Everything is computed in
+logs, because products of densities underflow in a few dimensions.
 """
 
 import math
@@ -16,23 +17,30 @@ from priorband.streams import Generator
 
 Array = NDArray[np.float64]
 Sizes = tuple[int | None, ...]
-"""For each column None, which means a position in [0, 1], or the number of its choices."""
+"""For each column the number of its choices, or None for a position in [0, 1]."""
 
 LEAST = 1e-3
-_NOTHING = -700.0
+"""The default minimum bandwidth."""
+_LOG_ZERO = -700.0
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
 @final
 class KDE:
-    """The density that rows of shape (n, d) seem to be drawn from.
+    """The density that rows of shape (n, d) were drawn from, estimated.
 
-    >>> kde = KDE(np.array([[0.2, 0.0], [0.4, 0.0], [0.4, 1.0]]), (None, 2))
-    >>> kde.bandwidths.round(3)
-    array([0.083, 0.416])
-    >>> np.exp(kde.logpdf(np.array([[0.4, 0.0], [0.4, 1.0], [0.9, 1.0]]))).round(3)
-    array([1.65 , 1.635, 0.   ])
+    Args:
+        rows: The data.
+        sizes: The kind of each column.
+        least: The minimum bandwidth.
+
+    Example:
+        >>> kde = KDE(np.array([[0.2, 0.0], [0.4, 0.0], [0.4, 1.0]]), (None, 2))
+        >>> kde.bandwidths.round(3)
+        array([0.083, 0.416])
+        >>> np.exp(kde.logpdf(np.array([[0.4, 0.0], [0.4, 1.0], [0.9, 1.0]]))).round(3)
+        array([1.65 , 1.635, 0.   ])
     """
 
     __slots__ = ("_log_masses", "bandwidths", "rows", "sizes")
@@ -48,7 +56,7 @@ class KDE:
                 self._log_masses += np.log(_ROOT_2PI * width * inside(rows[:, column], width))
 
     def logpdf(self, rows: Array) -> Array:
-        """The log density at each of m rows: per unit of the numbers, per choice of the others."""
+        """Return the log density at each row: a density over numbers, a probability of choices."""
         terms = np.tile(-self._log_masses, (len(rows), 1))
         away = np.empty_like(terms)
         for column, size in enumerate(self.sizes):
@@ -64,10 +72,11 @@ class KDE:
         return _log_means(terms)
 
     def nearby(self, n: int, widening: float, rng: Generator) -> Array:
-        """`n` rows, each a row of the data with all columns moved: the candidates of BOHB.
+        """Draw `n` rows near rows of the data: the candidates of BOHB.
 
-        A number moves by a truncated normal of `widening` bandwidths. A category stays with
-        probability one minus its bandwidth, else it becomes any choice alike, the same included.
+        Each is a random row of the data with all columns changed. A number is drawn from a
+        truncated normal of `widening` bandwidths. A choice is kept with probability one minus its
+        bandwidth, and otherwise drawn uniformly from all choices.
         """
         random = rng.random((n, 1 + len(self.sizes)))
         rows = self.rows[(random[:, 0] * len(self.rows)).astype(np.intp)]
@@ -81,24 +90,27 @@ class KDE:
 
 
 def bandwidths(rows: Array, sizes: Sizes, least: float = LEAST) -> Array:
-    """The normal reference rule for each column; choices have a spread for a deviation.
+    """Return each column's bandwidth by the normal reference rule, using `spread` for choices.
 
-    A category's bandwidth ends where its kernel is uniform; with a single choice it is 0.
+    The bandwidth of choices is at most the one that makes their kernel uniform. For a single
+    choice it is 0.
     """
     n, d = rows.shape
-    shrinking = 1.06 * n ** (-1.0 / (4 + d))
-    found = np.empty(d)
+    factor = 1.06 * n ** (-1.0 / (4 + d))
+    widths = np.empty(d)
     for column, size in enumerate(sizes):
         codes = rows[:, column]
         if size is None:
-            found[column] = max(shrinking * codes.std(), least)
+            widths[column] = max(factor * codes.std(), least)
         else:
-            found[column] = min(max(shrinking * spread(codes, size), least), (size - 1) / size)
-    return found
+            widths[column] = min(max(factor * spread(codes, size), least), (size - 1) / size)
+    return widths
 
 
 def spread(codes: Array, size: int) -> float:
-    """The deviation of choices without an order: that of the codes of two, however numbered.
+    """Return a standard deviation for choices, which does not depend on how they are numbered.
+
+    For two choices it is the standard deviation of their codes.
 
     >>> float(spread(np.array([0.0, 1.0, 1.0, 1.0]), 2)), float(np.std([0, 1, 1, 1]))
     (0.4330127018922193, 0.4330127018922193)
@@ -108,28 +120,28 @@ def spread(codes: Array, size: int) -> float:
 
 
 def inside(centres: Array, width: float) -> Array:
-    """How much of a normal around each centre lies in [0, 1], exact however wide it is."""
+    """Return the probability that a normal around each centre is in [0, 1]."""
     below, above = centres / (_ROOT_2 * width), (1.0 - centres) / (_ROOT_2 * width)
     return np.asarray(0.5 * (erf(above) + erf(below)), dtype=np.float64)
 
 
 def moved(centres: Array, width: float, u: Array) -> Array:
-    """The quantile `u` of the normal around each centre, cut to [0, 1]; no mass piles up there."""
+    """Return the quantile `u` of the normal around each centre, truncated to [0, 1]."""
     low, high = ndtr(-centres / width), ndtr((1.0 - centres) / width)
-    share = np.clip(low + u * (high - low), math.ulp(0.0), 1.0 - 2.0**-53)  # quantiles are finite
+    share = np.clip(low + u * (high - low), math.ulp(0.0), 1.0 - 2.0**-53)  # finite quantiles
     return np.asarray(np.clip(centres + width * ndtri(share), 0.0, 1.0), dtype=np.float64)
 
 
 def redrawn(codes: Array, size: int, width: float, u: Array) -> Array:
-    """Each code where `u` lies below one minus the width, else any of `size` choices alike."""
+    """Return each code where `u` is below one minus the width, otherwise a uniform choice."""
     stay = 1.0 - width
     return np.where(u < stay, codes, np.floor((u - stay) / width * size))
 
 
 def _log_means(terms: Array) -> Array:
-    """The log of each line's mean, from logs, which are used up."""
+    """Return the log of the mean of each row of `exp(terms)`. `terms` is overwritten."""
     peaks = terms.max(axis=1)
     terms -= peaks[:, np.newaxis]
-    np.maximum(terms, _NOTHING, out=terms)  # exp is slow where it underflows
+    np.maximum(terms, _LOG_ZERO, out=terms)  # exp is slow where it underflows
     means = np.exp(terms, out=terms).mean(axis=1)
     return np.asarray(peaks + np.log(means), dtype=np.float64)

@@ -1,11 +1,12 @@
-"""Kernels over mixed rows: Matern-5/2 on the numbers, weighted Hamming on the choices.
+"""Kernels over rows of numbers and choices: Matern-5/2 on numbers, weighted Hamming on choices.
 
     k_num(x, x') = (1 + r + r^2/3) exp(-r),   r^2 = 5 sum_i ((x_i - x'_i) / l_i)^2
     k_cat(x, x') = exp(-sum_j t_j [x_j != x'_j])
 
-They are joined as a sum, a k_num + b k_cat, or as a product, a k_num k_cat. The noise's variance is
-v everywhere, or graded by the last column u, which is then a fidelity: v^(1-u) w^u. All parameters
-are positive and live in logs: first the l, then the t, then a (and b), then v (and w).
+The two are combined as a sum, a k_num + b k_cat, or as a product, a k_num k_cat. The variance of
+the noise is v everywhere, or, if it is graded, v^(1-u) w^u, where u is the last column, a fidelity.
+All parameters are positive and stored as logs: first the l, then the t, then a (and b), then v (and
+w).
 """
 
 from typing import NamedTuple, final
@@ -19,44 +20,51 @@ Array = NDArray[np.float64]
 
 
 class Pairs(NamedTuple):
-    """All pairs of rows, i before j: squared differences of numbers, differences of choices."""
+    """The differences between all pairs of rows, i before j."""
 
     squares: Array
-    """One line a number, one column a pair."""
+    """Squared differences of numbers: a row for each number, a column for each pair."""
     differ: Array
-    """One line a categorical, one column a pair: 1 where the two have other choices."""
+    """1 where choices differ, else 0: a row for each categorical, a column for each pair."""
 
 
 class Gram(NamedTuple):
-    """The kernel's values at all pairs, and what its gradient needs."""
+    """The kernel's values at all pairs, and intermediate results that its gradient needs."""
 
     values: Array
     numeric: Array
+    """k_num."""
     decay: Array
-    """exp(-r), the numeric kernel's slowest factor."""
+    """exp(-r), which is slow to compute."""
     distance: Array
     """r."""
     choice: Array
+    """k_cat."""
 
 
 @final
 @frozen
 class Kernel:
-    """A kernel for rows whose columns are numbers (size None) or choices.
+    """A kernel for rows of numbers and choices.
 
-    >>> kernel = Kernel((None, None, 3))
-    >>> kernel.names
-    ('l0', 'l1', 't2', 'a', 'b', 'v')
+    Args:
+        sizes: For each column the number of its choices, or None for a number.
+        product: Whether to combine numbers and choices as a product instead of a sum.
+        graded: Whether the noise changes with the last column.
+
+    Example:
+        >>> kernel = Kernel((None, None, 3))
+        >>> kernel.names
+        ('l0', 'l1', 't2', 'a', 'b', 'v')
     """
 
     sizes: tuple[int | None, ...]
     product: bool = False
     graded: bool = False
-    """Whether the noise changes with the last column."""
     numbers: tuple[int, ...] = derived()
-    """Columns that are numbers."""
+    """The columns that are numbers."""
     choices: tuple[int, ...] = derived()
-    """Columns that are choices."""
+    """The columns that are choices."""
 
     def __post_init__(self) -> None:
         numbers = tuple(i for i, size in enumerate(self.sizes) if size is None)
@@ -65,45 +73,48 @@ class Kernel:
 
     @property
     def summed(self) -> bool:
-        """Whether there are two amplitudes: both kinds of columns, joined as a sum."""
+        """Whether there are two amplitudes: a sum with both kinds of columns."""
         return bool(self.numbers and self.choices) and not self.product
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each parameter is, in order."""
+        """The names of the parameters, in order."""
         scales = [f"l{i}" for i in self.numbers] + [f"t{j}" for j in self.choices]
         return *scales, *("ab" if self.summed else "a"), *("vw" if self.graded else "v")
 
     def pairs(self, rows: Array) -> Pairs:
-        """The differences of all pairs of rows."""
+        """Return the differences between all pairs of rows."""
         first, second = np.triu_indices(len(rows), 1)
         apart = rows[first] - rows[second]
         numbers, choices = apart[:, list(self.numbers)], apart[:, list(self.choices)]
         return Pairs(np.ascontiguousarray(numbers.T**2), (choices.T != 0).astype(np.float64))
 
     def diagonal(self, logs: Array) -> float:
-        """The kernel of a row with itself: the amplitudes."""
+        """Return the kernel of a row with itself: the sum of the amplitudes."""
         return float(np.exp(self._amplitudes(logs)).sum())
 
     def noise(self, logs: Array, rows: Array) -> Array:
-        """The variance of the noise at each row."""
+        """Return the variance of the noise at each row."""
         return np.exp(self.grades(rows) @ logs[-1 - self.graded :])
 
     def grades(self, rows: Array) -> Array:
-        """How much each of the noise's logs counts at each row."""
+        """Return the weight of each of the noise's log parameters at each row."""
         if not self.graded:
             return np.ones((len(rows), 1))
         share = np.clip(rows[:, -1:], 0.0, 1.0)
         return np.concatenate((1.0 - share, share), axis=1)
 
     def gram(self, logs: Array, pairs: Pairs) -> Gram:
-        """The kernel at all pairs of rows."""
+        """Return the kernel at all pairs of rows."""
         scales, weights, first, second = self._parts(logs)
         squared = scales**-2 @ pairs.squares
         return self._joined(squared, weights @ pairs.differ, first, second)
 
     def gradient(self, logs: Array, pairs: Pairs, gram: Gram, weights: Array) -> Array:
-        """The sum over all pairs of weight times the kernel's derivative, by all but the noise."""
+        """Return the kernel's derivatives by all parameters except noise, summed over pairs.
+
+        Each pair counts with its weight.
+        """
         scales, hamming, first, second = self._parts(logs)
         other = 1.0 if self.summed or not self.choices else gram.choice
         slope = (first * 5.0 / 3.0) * weights * (1.0 + gram.distance) * gram.decay * other
@@ -117,7 +128,7 @@ class Kernel:
         return np.concatenate((by_scale, by_weight, by_amplitude))
 
     def cross(self, logs: Array, rows: Array, others: Array) -> Array:
-        """The kernel between each of some rows and each of others."""
+        """Return the kernel between each row and each of the others, as a matrix."""
         scales, weights, first, second = self._parts(logs)
         numbers = list(self.numbers)
         squared = _squared_distances(rows[:, numbers] / scales, others[:, numbers] / scales)
@@ -127,7 +138,7 @@ class Kernel:
         return self._joined(squared, apart, first, second).values
 
     def near(self, logs: Array, row: Array, others: Array) -> tuple[Array, Array]:
-        """The kernel between one row and others, and its gradient by the row's numbers."""
+        """Return the kernel between one row and others, and its gradient by the row's numbers."""
         scales, weights, first, second = self._parts(logs)
         numbers, choices = list(self.numbers), list(self.choices)
         apart = (row[numbers] - others[:, numbers]) / scales
@@ -141,7 +152,7 @@ class Kernel:
         return logs[len(self.sizes) : -1 - self.graded]
 
     def _parts(self, logs: Array) -> tuple[Array, Array, float, float]:
-        """Length scales, Hamming weights and the two amplitudes."""
+        """Return length scales, Hamming weights and the two amplitudes."""
         scales = np.exp(logs[: len(self.numbers)])
         weights = np.exp(logs[len(self.numbers) : len(self.sizes)])
         first, *rest = np.exp(self._amplitudes(logs)).tolist()
@@ -164,7 +175,10 @@ class Kernel:
 
 
 def _squared_distances(rows: Array, others: Array) -> Array:
-    """Between each of some rows and each of others, by differences: near rows keep their digits."""
+    """Return squared distances between each row and each of the others.
+
+    They are sums of squared differences, which stay exact for rows that are close together.
+    """
     squared = np.zeros((len(rows), len(others)))
     apart = np.empty_like(squared)
     for ours, theirs in zip(rows.T, others.T, strict=True):

@@ -1,8 +1,9 @@
-"""One thread for linear algebra while a model works: tuning runs beside training.
+"""Limit linear algebra to one thread while a model is fitted, because trials train meanwhile.
 
-Matrices of a few hundred rows gain nothing from more threads, and waiting ones take processors from
-the trainings. One thread also makes results independent of how many there are. It is asked of the
-OpenBLAS libraries that numpy and scipy bring along; elsewhere set OMP_NUM_THREADS=1.
+Matrices of a few hundred rows are no faster with more threads, and waiting threads take processors
+from the training. With one thread, results also do not depend on the number of threads. This works
+with the OpenBLAS libraries in the wheels of numpy and scipy; with other libraries set
+OMP_NUM_THREADS=1.
 """
 
 import ctypes
@@ -21,14 +22,14 @@ _SUFFIXES = ("64_", "_64", "")
 
 
 class _Library(NamedTuple):
-    """How to read and set the number of threads of one library."""
+    """The functions that get and set the number of threads of one library."""
 
     get: Callable[[], int]
     set: Callable[[int], None]
 
 
 def _folders() -> Iterator[str]:
-    """Where wheels of numpy and scipy keep their libraries, by platform."""
+    """The folders in which the wheels of numpy and scipy keep their libraries, by platform."""
     for package in (numpy, scipy):
         home = os.path.dirname(os.path.abspath(str(package.__file__)))
         yield from (f"{home}.libs", os.path.join(home, ".dylibs"))
@@ -50,7 +51,7 @@ def _functions(path: str) -> _Library | None:
 
 @cache
 def libraries() -> tuple[_Library, ...]:
-    """The libraries for linear algebra that were found."""
+    """The OpenBLAS libraries of numpy and scipy that were found."""
     paths = [
         os.path.join(folder, name)
         for folder in _folders()
@@ -68,9 +69,10 @@ _before: list[int] = []
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within, linear algebra takes one thread; afterwards as many as before.
+    """A context manager in which linear algebra uses one thread.
 
-    Several Python threads may be within at a time: the last one out restores.
+    Several Python threads may be inside it at the same time. The last one to leave restores the
+    number of threads.
     """
     global _inside
     with _lock:

@@ -1,8 +1,9 @@
-"""Extremely randomised trees (Geurts, Ernst and Wehenkel 2006): a mean of trees cut at random.
+"""Extremely randomised trees (Geurts, Ernst and Wehenkel 2006): the mean of random trees.
 
-In each node every column is cut at a uniform place between the least and the greatest value there;
-the cut that leaves the least variance is taken. All rows go into each tree. A category becomes a
-column for each of its choices. Trees grow level by level, all nodes of a level at once.
+In each node one random split of every column is tried, uniform between the smallest and the largest
+value there, and the split that leaves the least variance is used. Every tree is fitted to all rows.
+A categorical becomes one column for each of its choices. Trees grow level by level, all nodes of a
+level together.
 """
 
 from typing import NamedTuple, final
@@ -17,19 +18,19 @@ from priorband.values import frozen
 Index = NDArray[np.intp]
 
 LEAST = 5
-"""Nodes of fewer rows are leaves: what the authors advise for regression."""
-_TOGETHER = 20_000
-"""About so many rows are handled at a time, of several trees; more do not fit into caches."""
-_NOBODY = -np.inf
+"""A node with fewer rows is a leaf. The authors recommend this value for regression."""
+_BATCH = 20_000
+"""The number of rows handled at a time, over several trees; more do not fit into caches."""
+_NO_CUT = -np.inf
 
 
 @final
 @frozen
 class Forest:
-    """Trees, as one list of nodes.
+    """A forest of regression trees, stored as one list of nodes.
 
-    Of each node `columns` and `cuts` say what is compared. Rows that do not lie above the cut go to
-    the node in `lefts`, the others to the one after it. A leaf leads to itself.
+    Each node compares a column (`columns`) with a threshold (`cuts`). Rows above the threshold go
+    to the node after `lefts`, all others to the node `lefts`. A leaf leads to itself.
 
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.random((500, 2))
@@ -55,11 +56,20 @@ class Forest:
         trees: int = 100,
         least: int = LEAST,
     ) -> "Forest":
-        """Trees for n encoded rows of shape (n, d) and their targets of shape (n,)."""
+        """Fit a forest to rows.
+
+        Args:
+            rows: Encoded rows of shape (n, d).
+            targets: The targets, of shape (n,).
+            sizes: For each column the number of its choices, or None for a number.
+            rng: The random generator.
+            trees: The number of trees.
+            least: Nodes with fewer rows are not split.
+        """
         columns = np.ascontiguousarray(spread_out(rows, sizes).T)
-        step = max(1, _TOGETHER // len(rows))
+        step = max(1, _BATCH // len(rows))
         grown = [
-            _grown(columns, targets, min(step, trees - first), rng, least)
+            _grow(columns, targets, min(step, trees - first), rng, least)
             for first in range(0, trees, step)
         ]
         starts = np.cumsum([0, *(len(part.cuts) for part in grown)])
@@ -75,20 +85,23 @@ class Forest:
         )
 
     def predict(self, rows: Array) -> Array:
-        """The mean of the trees' values at each of m encoded rows, never beyond the targets."""
+        """Return the mean of the trees' values at each encoded row.
+
+        Despite rounding it is within the range of the targets.
+        """
         wide = spread_out(rows, self.sizes)
-        made = np.empty(len(wide))
-        step = max(1, _TOGETHER // len(self.roots))
+        means = np.empty(len(wide))
+        step = max(1, _BATCH // len(self.roots))
         for start in range(0, len(wide), step):
             leaves = self._leaves(np.ascontiguousarray(wide[start : start + step]))
-            found = np.ascontiguousarray(self.values[leaves].T)  # one order to sum in, always
-            made[start : start + step] = np.clip(
-                found.mean(axis=1), found.min(axis=1), found.max(axis=1)
+            values = np.ascontiguousarray(self.values[leaves].T)  # fixes the order of summation
+            means[start : start + step] = np.clip(
+                values.mean(axis=1), values.min(axis=1), values.max(axis=1)
             )
-        return made
+        return means
 
     def _leaves(self, wide: Array) -> Index:
-        """The leaf of each tree, a line, in which each row, a column, ends up."""
+        """Return the leaf of each tree for each row, of shape (trees, rows)."""
         flat, (count, width) = wide.reshape(-1), wide.shape
         begins = np.tile(np.arange(0, count * width, width), len(self.roots))
         nodes = np.repeat(self.roots, count)
@@ -99,7 +112,7 @@ class Forest:
 
 
 def spread_out(rows: Array, sizes: Sizes) -> Array:
-    """Rows with a column of zeros and ones for each choice of a category.
+    """Return rows with each categorical column replaced by one column per choice (one-hot).
 
     >>> spread_out(np.array([[0.3, 2.0]]), (None, 3))
     array([[0.3, 0. , 0. , 1. ]])
@@ -114,7 +127,7 @@ def spread_out(rows: Array, sizes: Sizes) -> Array:
 
 
 class _Nodes(NamedTuple):
-    """Nodes as a forest lists them."""
+    """Nodes in the form in which a forest stores them."""
 
     columns: Index
     cuts: Array
@@ -123,17 +136,18 @@ class _Nodes(NamedTuple):
 
     @staticmethod
     def leaves(values: Array, first: int) -> "_Nodes":
-        """Nodes without a cut, numbered from the first."""
+        """Return leaves, numbered from `first`."""
         count = len(values)
         lefts = np.arange(first, first + count)
         return _Nodes(np.zeros(count, np.intp), np.full(count, np.inf), lefts, values)
 
 
 class _Level(NamedTuple):
-    """Some nodes of a level: the first rows of each in a list of all their rows."""
+    """Some nodes of one level: the rows of all nodes, node by node."""
 
     rows: Index
     starts: Index
+    """The index into `rows` at which each node's rows start."""
 
     @property
     def counts(self) -> Index:
@@ -146,52 +160,52 @@ class _Level(NamedTuple):
 
 
 class _Cuts(NamedTuple):
-    """The best cut of each node; the gain is -inf where there is none."""
+    """The best cut of each node. The gain is -inf if a node has none."""
 
     columns: Index
-    places: Array
+    thresholds: Array
     gains: Array
 
 
-def _grown(columns: Array, targets: Array, trees: int, rng: Generator, least: int) -> Forest:
-    """Some trees, grown side by side."""
+def _grow(columns: Array, targets: Array, trees: int, rng: Generator, least: int) -> Forest:
+    """Grow several trees at the same time."""
     count = len(targets)
     level = _Level(np.tile(np.arange(count), trees), np.arange(0, trees * count, count))
     levels: list[_Nodes] = []
-    made = 0
+    total = 0
     while len(level.starts):
-        nodes = _Nodes.leaves(_means(level, targets), made)
+        nodes = _Nodes.leaves(_means(level, targets), total)
         levels.append(nodes)
-        made += len(nodes.cuts)
-        fit = _divisible(level, targets, least)
-        level = level.kept(fit)
+        total += len(nodes.cuts)
+        divisible = _divisible(level, targets, least)
+        level = level.kept(divisible)
         cuts = _best_cuts(columns, targets, level, rng)
-        found = cuts.gains > _NOBODY
-        cut = np.flatnonzero(fit)[found]
-        nodes.columns[cut], nodes.cuts[cut] = cuts.columns[found], cuts.places[found]
-        nodes.lefts[cut] = made + 2 * np.arange(len(cut))
-        level = _divided(columns, level.kept(found), cuts.columns[found], cuts.places[found])
+        is_cut = cuts.gains > _NO_CUT
+        cut = np.flatnonzero(divisible)[is_cut]
+        nodes.columns[cut], nodes.cuts[cut] = cuts.columns[is_cut], cuts.thresholds[is_cut]
+        nodes.lefts[cut] = total + 2 * np.arange(len(cut))
+        level = _divided(columns, level.kept(is_cut), cuts.columns[is_cut], cuts.thresholds[is_cut])
     joined = _Nodes(*map(np.concatenate, zip(*levels, strict=True)))
     return Forest((), np.arange(trees), *joined, depth=len(levels) - 1)
 
 
 def _means(level: _Level, targets: Array) -> Array:
-    """The mean target of each node; rounding never leads beyond the targets."""
+    """The mean target of each node; despite rounding within the range of the targets."""
     means = np.add.reduceat(targets[level.rows], level.starts) / level.counts
     return np.clip(means, targets.min(), targets.max())
 
 
 def _divisible(level: _Level, targets: Array, least: int) -> NDArray[np.bool_]:
-    """Which nodes have enough rows, and targets that differ."""
+    """Whether each node has enough rows, and targets that are not all equal."""
     own = targets[level.rows]
     differ = np.minimum.reduceat(own, level.starts) < np.maximum.reduceat(own, level.starts)
     return np.asarray(differ & (level.counts >= least))
 
 
 def _best_cuts(columns: Array, targets: Array, level: _Level, rng: Generator) -> _Cuts:
-    """Of one random cut a column, the one that explains most of a node's variance."""
+    """For each node the best of one random cut per column: it reduces the variance most."""
     nodes = len(level.starts)
-    best = _Cuts(np.zeros(nodes, np.intp), np.zeros(nodes), np.full(nodes, _NOBODY))
+    best = _Cuts(np.zeros(nodes, np.intp), np.zeros(nodes), np.full(nodes, _NO_CUT))
     if not nodes:
         return best
     counts = level.counts
@@ -203,22 +217,22 @@ def _best_cuts(columns: Array, targets: Array, level: _Level, rng: Generator) ->
         values = column[level.rows]
         low = np.minimum.reduceat(values, level.starts)
         high = np.maximum.reduceat(values, level.starts)
-        places = np.minimum(low + random * (high - low), np.nextafter(high, low))
-        below = values <= np.repeat(places, counts)
-        few = np.add.reduceat(below, level.starts, dtype=np.float64)
+        thresholds = np.minimum(low + random * (high - low), np.nextafter(high, low))
+        below = values <= np.repeat(thresholds, counts)
+        left = np.add.reduceat(below, level.starts, dtype=np.float64)
         sums = np.add.reduceat(own * below, level.starts)
         with np.errstate(divide="ignore", invalid="ignore"):  # a column with a single value
-            gains = sums * sums / few + sums * sums / (counts - few)
+            gains = sums * sums / left + sums * sums / (counts - left)
         better = (high > low) & (gains > best.gains)
         best.columns[better] = number
-        best.places[better], best.gains[better] = places[better], gains[better]
+        best.thresholds[better], best.gains[better] = thresholds[better], gains[better]
     return best
 
 
-def _divided(columns: Array, level: _Level, chosen: Index, places: Array) -> _Level:
-    """The next level: each node becomes two."""
+def _divided(columns: Array, level: _Level, chosen: Index, thresholds: Array) -> _Level:
+    """The next level, in which each node is divided in two."""
     counts = level.counts
     owners = np.repeat(np.arange(len(counts)), counts)
-    sides = 2 * owners + (columns[chosen[owners], level.rows] > places[owners])
+    sides = 2 * owners + (columns[chosen[owners], level.rows] > thresholds[owners])
     sizes = np.bincount(sides, minlength=2 * len(counts))
     return _Level(level.rows[np.argsort(sides, kind="stable")], np.cumsum(sizes) - sizes)

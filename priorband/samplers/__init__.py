@@ -1,1 +1,59 @@
-"""A sampler invents what to evaluate; it never decides where."""
+"""Samplers: they choose the configuration of a new trial.
+
+Combine a sampler with a scheduler in an `Optimizer`. To write one of your own, see `Sampler`.
+"""
+
+from priorband.samplers.base import Chances, Draw, MixtureWeights, Sampler
+from priorband.samplers.combine import Fixed, Mix, Staged
+from priorband.samplers.ensemble_policy import (
+    ConstantShare,
+    Decay,
+    Dynamic,
+    Ensemble,
+    Geometric,
+    Half,
+    IncumbentShare,
+    Linear,
+    Shares,
+    UniformShare,
+    Zero,
+    ensemble,
+)
+from priorband.samplers.gaussian import GPSearch
+from priorband.samplers.grid import Grid
+from priorband.samplers.local import Crossover, Hypersphere, Perturb
+from priorband.samplers.parzen import TPE
+from priorband.samplers.scores import Scores
+from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
+
+__all__ = [
+    "Chances",
+    "ConstantShare",
+    "Crossover",
+    "Decay",
+    "Draw",
+    "Dynamic",
+    "Ensemble",
+    "Fixed",
+    "FromPrior",
+    "FromUniform",
+    "GPSearch",
+    "Geometric",
+    "Grid",
+    "Half",
+    "Hypersphere",
+    "IncumbentShare",
+    "Linear",
+    "Mix",
+    "MixtureWeights",
+    "Perturb",
+    "PriorMode",
+    "Sampler",
+    "Scores",
+    "Shares",
+    "Staged",
+    "TPE",
+    "UniformShare",
+    "Zero",
+    "ensemble",
+]

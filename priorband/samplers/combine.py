@@ -1,4 +1,4 @@
-"""Samplers made of samplers: a mixture over probability, a succession over time."""
+"""Samplers made of other samplers: a random mixture, and one sampler after another."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, final
@@ -9,8 +9,8 @@ from priorband.numeric import real
 from priorband.samplers.base import (
     Chances,
     Draw,
+    MixtureWeights,
     Sampler,
-    Weights,
     require_callable,
     require_sampler,
 )
@@ -22,17 +22,30 @@ from priorband.values import derived, frozen, settle
 @final
 @frozen
 class Fixed:
-    """The same probabilities at all times."""
+    """Weights of a `Mix` that never change.
+
+    Args:
+        probabilities: One probability for each sampler of the mixture. They must sum to 1.
+
+    Raises:
+        MethodError: If a probability is negative, or they do not sum to 1.
+
+    Example:
+        >>> Fixed((0.25, 0.75)).probabilities
+        (0.25, 0.75)
+    """
 
     probabilities: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        given: Any = self.probabilities
-        chances = [real(p) for p in given] if isinstance(given, Iterable) else []
-        known = [chance for chance in chances if chance is not None and chance >= 0]
-        if not chances or len(known) < len(chances) or abs(sum(known) - 1.0) > 1e-9:
-            raise MethodError(f"Probabilities must be at least 0 and sum to 1, got {given!r}.")
-        settle(self, probabilities=tuple(known))
+        stated: Any = self.probabilities
+        numbers = [real(p) for p in stated] if isinstance(stated, Iterable) else []
+        valid = [number for number in numbers if number is not None and number >= 0]
+        if not numbers or len(valid) < len(numbers) or abs(sum(valid) - 1.0) > 1e-9:
+            raise MethodError(
+                f"`probabilities` must be numbers of at least 0 that sum to 1, got {stated!r}."
+            )
+        settle(self, probabilities=tuple(valid))
 
     def __call__(self, state: State, rung: int) -> Chances:
         del state, rung
@@ -42,19 +55,32 @@ class Fixed:
 @final
 @frozen
 class Mix:
-    """One of several samplers, chosen at random with weights that may read the state.
+    """A random mixture: each draw comes from one of several samplers.
 
-    It chooses aside from its generator, so that the chosen part draws what it would alone.
+    The choice does not use the generator that the samplers draw from. The chosen sampler therefore
+    draws exactly what it would draw alone.
+
+    Args:
+        samplers: The samplers.
+        weights: The probability of each sampler: `Fixed`, or a function of the state and the rung
+            such as `Ensemble`.
+
+    Raises:
+        MethodError: If there are no samplers, or the number of probabilities is different.
+
+    Example:
+        >>> from priorband import FromPrior, FromUniform
+        >>> mostly_prior = Mix([FromUniform(), FromPrior()], Fixed((0.2, 0.8)))
     """
 
     samplers: Sequence[Sampler]
-    weights: Weights
+    weights: MixtureWeights
     height: int = derived()
-    """How deeply mixtures are nested here; those inside choose under another label."""
+    """How deeply mixtures are nested. It keeps the choices of nested mixtures independent."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.samplers, Sequence) or not self.samplers:
-            raise MethodError(f"A mixture needs a list of samplers, got {self.samplers!r}.")
+            raise MethodError(f"`samplers` must be a list of samplers, got {self.samplers!r}.")
         for part in self.samplers:
             require_sampler("samplers", part)
         require_callable("weights", self.weights)
@@ -67,7 +93,7 @@ class Mix:
         settle(self, samplers=tuple(self.samplers), height=1 + max(map(_height, self.samplers)))
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A draw of the chosen part, with the chances it had."""
+        """Choose a sampler, and return its draw with the probabilities of the choice."""
         chances = self.weights(state, rung)
         draw = self._choose(chances.probabilities, rng).sample(state, rung, rng)
         return draw if draw.chances is not None else Draw(draw.config, draw.origin, chances)
@@ -76,17 +102,30 @@ class Mix:
         if 1.0 in probabilities:
             return self.samplers[probabilities.index(1.0)]
         u = aside(rng, f"mix{self.height}.") * sum(probabilities)
-        for place, probability in enumerate(probabilities):
+        for index, probability in enumerate(probabilities):
             if u < probability:
-                return self.samplers[place]
+                return self.samplers[index]
             u -= probability
-        return self.samplers[probabilities.index(max(probabilities))]  # rounding at the end
+        return self.samplers[probabilities.index(max(probabilities))]  # only after rounding
 
 
 @final
 @frozen
 class Staged:
-    """One sampler until a condition holds, another from then on."""
+    """One sampler while a condition is false, another while it is true.
+
+    Args:
+        first: The sampler to start with.
+        then: The sampler to use once the condition is true.
+        until: The condition: a function of the state such as `Spent(10)`.
+
+    Raises:
+        MethodError: If a part is not a sampler or a condition.
+
+    Example:
+        >>> from priorband import FromPrior, GPSearch, Trained
+        >>> sampler = Staged(FromPrior(), GPSearch("full"), until=Trained(10))
+    """
 
     first: Sampler
     then: Sampler
@@ -99,11 +138,11 @@ class Staged:
 
     @property
     def height(self) -> int:
-        """How deeply mixtures are nested here."""
+        """How deeply mixtures are nested."""
         return max(_height(self.first), _height(self.then))
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A draw of the sampler whose time it is."""
+        """Return a draw of the sampler in use."""
         stage = self.then if self.until(state) else self.first
         return stage.sample(state, rung, rng)
 

@@ -1,15 +1,16 @@
-"""The ensemble sampling policy: uniform, prior or incumbent, as the evidence says (Section 5).
+"""PriorBand's ensemble sampling policy (Section 5 of the paper).
 
-    p_uniform   = u                 u: the share of uniform draws, by rung
+Each draw is uniform, from the prior, or near the incumbent, with these probabilities:
+
+    p_uniform   = u                 u: the share of uniform draws, which depends on the rung
     p_prior     = (1 - u)(1 - i)
     p_incumbent = (1 - u) i         i: the incumbent's share of the rest, 0 until it is active
 
-Each of the paper's ablations is another function in the place of `u` or of `i`.
+Each ablation of the paper replaces `u` or `i` with another function.
 """
 
 import math
-from collections.abc import Callable
-from typing import final
+from typing import Protocol, final
 
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
@@ -26,7 +27,18 @@ from priorband.values import frozen
 @final
 @frozen
 class Shares:
-    """The three probabilities at a rung, and the scores behind them once they matter."""
+    """The probabilities of the three ways to draw, and the scores that they follow from.
+
+    Args:
+        p_uniform: The probability of a uniform draw.
+        p_prior: The probability of a draw from the prior.
+        p_incumbent: The probability of a draw near the incumbent.
+        scores: The scores of the prior and the incumbent; None if they were not used.
+
+    Example:
+        >>> Shares(0.5, 0.25, 0.25).probabilities
+        (0.5, 0.25, 0.25)
+    """
 
     p_uniform: float
     p_prior: float
@@ -35,14 +47,55 @@ class Shares:
 
     @property
     def probabilities(self) -> tuple[float, float, float]:
-        """Uniform, prior, incumbent."""
+        """The three probabilities: uniform, prior, incumbent."""
         return self.p_uniform, self.p_prior, self.p_incumbent
+
+
+class UniformShare(Protocol):
+    """The protocol of the share of uniform draws: a function of the state and the rung.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from priorband.testing import check_sampler
+        >>> @dataclass(frozen=True)
+        ... class Tenth:
+        ...     def __call__(self, state, rung):
+        ...         return 0.1
+        >>> check_sampler(ensemble(Ensemble(uniform_share=Tenth())))
+    """
+
+    def __call__(self, state: State, rung: int, /) -> float:
+        """Return the probability of a uniform draw on a rung."""
+
+
+class IncumbentShare(Protocol):
+    """The protocol of the incumbent's share of the draws that are not uniform.
+
+    It is a function of the state. It is called only once the incumbent is active: after results
+    worth one bracket, at least one of them at the highest fidelity.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from priorband.testing import check_sampler
+        >>> @dataclass(frozen=True)
+        ... class OnlyIncumbent:
+        ...     def __call__(self, state):
+        ...         return 1.0, None
+        >>> check_sampler(ensemble(Ensemble(incumbent_share=OnlyIncumbent())))
+    """
+
+    def __call__(self, state: State, /) -> tuple[float, Scores | None]:
+        """Return a share in [0, 1], and the scores that it follows from, if any."""
 
 
 @final
 @frozen
 class Geometric:
-    """1 / (1 + eta**rung): the higher the rung, the less is left to chance (Equation 2)."""
+    """The uniform share 1 / (1 + eta**rung), which falls with the rung (Equation 2).
+
+    Example:
+        >>> method = ensemble(Ensemble(uniform_share=Geometric()))
+    """
 
     def __call__(self, state: State, rung: int) -> float:
         return 1.0 / (1.0 + float(state.ladder.eta**rung))
@@ -51,7 +104,11 @@ class Geometric:
 @final
 @frozen
 class Half:
-    """One half on every rung: the ablation (50%)."""
+    """The uniform share 1/2 on every rung: the ablation "50%".
+
+    Example:
+        >>> method = ensemble(Ensemble(uniform_share=Half()))
+    """
 
     def __call__(self, state: State, rung: int) -> float:
         del state, rung
@@ -61,7 +118,11 @@ class Half:
 @final
 @frozen
 class Linear:
-    """1 / (1 + w), w growing evenly from 1 on the lowest rung to eta on the highest."""
+    """The uniform share 1 / (1 + w): w grows linearly from 1 on the lowest rung to eta on the top.
+
+    Example:
+        >>> method = ensemble(Ensemble(uniform_share=Linear()))
+    """
 
     def __call__(self, state: State, rung: int) -> float:
         climb = rung / state.ladder.top if state.ladder.top else 0.0
@@ -71,28 +132,40 @@ class Linear:
 @final
 @frozen
 class Dynamic:
-    """The incumbent's share of the two scores (Algorithm 2).
+    """The incumbent's share follows from how well it explains the best trials (Algorithm 2).
 
-    `floor` keeps either side's share from falling below it; the paper has none.
+    Args:
+        floor: The smallest share of both the prior and the incumbent, in [0, 0.5]. The paper has
+            no such minimum, which is the default.
+
+    Raises:
+        MethodError: If `floor` is not in [0, 0.5].
+
+    Example:
+        >>> method = ensemble(Ensemble(incumbent_share=Dynamic(floor=0.1)))
     """
 
     floor: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.floor <= 0.5:
-            raise MethodError(f"`floor` must lie in [0, 0.5], got {self.floor!r}.")
+            raise MethodError(f"`floor` must be in [0, 0.5], got {self.floor!r}.")
 
     def __call__(self, state: State) -> tuple[float, Scores | None]:
-        found = scores(state)
-        # No rung has eta results yet: the prior is trusted eta times as much.
-        share = 1.0 / (1.0 + state.ladder.eta) if found is None else incumbent_share(found)
-        return min(max(share, self.floor), 1.0 - self.floor), found
+        both = scores(state)
+        # While no rung has eta results, the prior is eta times as likely.
+        share = 1.0 / (1.0 + state.ladder.eta) if both is None else incumbent_share(both)
+        return min(max(share, self.floor), 1.0 - self.floor), both
 
 
 @final
 @frozen
 class ConstantShare:
-    """The prior is always eta times as likely as the incumbent."""
+    """The prior is always eta times as likely as the incumbent: the ablation "constant".
+
+    Example:
+        >>> method = ensemble(Ensemble(incumbent_share=ConstantShare()))
+    """
 
     def __call__(self, state: State) -> tuple[float, Scores | None]:
         return 1.0 / (1.0 + state.ladder.eta), None
@@ -101,11 +174,19 @@ class ConstantShare:
 @final
 @frozen
 class Decay:
-    """The prior fades with time, whatever the evidence.
+    """The prior's share decays over time, whatever the results are: the ablation "decay".
 
-    By "brackets", p_incumbent = 2**t p_prior after t brackets, as the paper says; it counts those
-    of successive halving and Hyperband. By "resources", the prior's share is 2**-j after j times
-    eta full trainings, as the paper's code did, under any scheduler.
+    Args:
+        by: "brackets" or "resources". With "brackets", p_incumbent is 2**t times p_prior after t
+            brackets, as the paper says. This needs successive halving or Hyperband. With
+            "resources", the prior's share is 2**-j after j * eta full trainings, as in the paper's
+            code. This works with any scheduler.
+
+    Raises:
+        MethodError: If `by` is another word.
+
+    Example:
+        >>> method = ensemble(Ensemble(incumbent_share=Decay("resources")))
     """
 
     by: str = "brackets"
@@ -124,19 +205,22 @@ class Decay:
 @final
 @frozen
 class Zero:
-    """No incumbent: its share goes to the prior."""
+    """The incumbent is never used; its share goes to the prior.
+
+    Example:
+        >>> method = ensemble(Ensemble(incumbent_share=Zero()))
+    """
 
     def __call__(self, state: State) -> tuple[float, Scores | None]:
         del state
         return 0.0, None
 
 
-UniformShare = Callable[[State, int], float]
-IncumbentShare = Callable[[State], tuple[float, Scores | None]]
-
-
 def active(state: State) -> bool:
-    """Whether the incumbent may be used: one bracket's worth of results, one of them in full."""
+    """Whether the incumbent may be used.
+
+    This needs results worth one bracket, at least one of them at the highest fidelity.
+    """
     enough = reached(state.history.resources, state.ladder.first_cost)
     return enough and state.success_count(state.ladder.top) > 0
 
@@ -144,7 +228,22 @@ def active(state: State) -> bool:
 @final
 @frozen
 class Ensemble:
-    """The weights of uniform, prior and incumbent sampling, from two shares."""
+    """The probabilities of uniform draws, draws from the prior, and draws near the incumbent.
+
+    These are the weights of the `Mix` that `ensemble` makes.
+
+    Args:
+        uniform_share: The share of uniform draws: `Geometric` (as in PriorBand), `Half`, `Linear`,
+            or a function of the state and the rung.
+        incumbent_share: The incumbent's share of the rest: `Dynamic` (as in PriorBand),
+            `ConstantShare`, `Decay`, `Zero`, or a function of the state.
+
+    Raises:
+        MethodError: If a share is not a function or an instance that can be called.
+
+    Example:
+        >>> sampler = ensemble(Ensemble(uniform_share=Linear()))
+    """
 
     uniform_share: UniformShare = Geometric()
     incumbent_share: IncumbentShare = Dynamic()
@@ -158,8 +257,8 @@ class Ensemble:
         left = 1.0 - p_uniform
         if not active(state):
             return Shares(p_uniform, left, 0.0)
-        share, found = self.incumbent_share(state)
-        return Shares(p_uniform, left * (1.0 - share), left * share, found)
+        share, both = self.incumbent_share(state)
+        return Shares(p_uniform, left * (1.0 - share), left * share, both)
 
 
 PAPER = Ensemble()
@@ -167,9 +266,22 @@ PERTURB = Perturb()
 
 
 def ensemble(weights: Ensemble = PAPER, around: Sampler = PERTURB) -> Mix:
-    """The ensemble sampling policy as a sampler, with its shares and its local search.
+    """Make the sampler of PriorBand: uniform, from the prior, or near the incumbent.
 
-    >>> from priorband import Hyperband, Optimizer, Perturb, PriorMode
-    >>> method = Optimizer(Hyperband(), ensemble(around=Perturb(sigma=0.1)), opening=PriorMode())
+    Args:
+        weights: The probabilities of the three.
+        around: The sampler that draws near the incumbent: `Perturb` (as in PriorBand),
+            `Crossover` or `Hypersphere`.
+
+    Returns:
+        A mixture of the three samplers.
+
+    Raises:
+        MethodError: If `weights` or `around` does not fit.
+
+    Example:
+        >>> from priorband import Hyperband, Optimizer, Perturb, PriorMode
+        >>> sampler = ensemble(around=Perturb(sigma=0.1))
+        >>> method = Optimizer(Hyperband(), sampler, opening=PriorMode())
     """
     return Mix((FromUniform(), FromPrior(), around), weights)

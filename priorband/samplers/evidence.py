@@ -1,8 +1,8 @@
-"""What a model may learn from: results as arrays, at one fidelity or at all, and bounded in number.
+"""The results that a model is fitted to, as arrays: at one fidelity or at all, limited in number.
 
-A failure counts as the worst loss of its fidelity. Losses far above the others (more than three
-interquartile ranges above the upper quartile) count as that bound, so that a diverged training does
-not flatten all differences; then they are standardised.
+A failure counts as the worst loss of its fidelity. Losses more than three interquartile ranges
+above the upper quartile are cut to that bound, so that one diverged training does not hide all
+other differences. Then losses are standardised.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,13 +23,17 @@ class Evidence(NamedTuple):
     rows: Array
     targets: Array
     total: int
-    """How many results there were, before they were bounded."""
+    """The number of results before it was limited."""
 
 
 def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None:
-    """The results at one fidelity, or at all with the fidelity as last column; None without any."""
+    """Return at most `most` results, or None if there are no losses.
+
+    They are those at one fidelity. If `fidelity` is None, they are those at all fidelities, with
+    the fidelity as the last column.
+    """
     ended = [o for o in state.history.observations if fidelity is None or o.fidelity == fidelity]
-    losses = known_losses(ended)
+    losses = losses_with_failures(ended)
     if losses is None:
         return None
     kept = bounded([o.fidelity for o in ended], losses, most)
@@ -38,7 +42,7 @@ def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None
 
 
 def encoded(state: State, trials: Iterable[Trial], joint: bool) -> Array:
-    """One row a trial; in a joint model its fidelity is the last column."""
+    """Return a row for each trial; if `joint` is set, the fidelity is its last column."""
     rows = [
         np.append(state.row(trial), unit_fidelity(state, trial.fidelity))
         if joint
@@ -49,29 +53,35 @@ def encoded(state: State, trials: Iterable[Trial], joint: bool) -> Array:
 
 
 def unit_fidelity(state: State, fidelity: float) -> float:
-    """Where a fidelity lies in its range: 0 at the lowest, 1 at the highest."""
+    """Return a fidelity's position in its range: 0 for the lowest, 1 for the highest."""
     low, high = state.ladder.fidelity.low, state.ladder.fidelity.high
     return (fidelity - low) / (high - low) if high > low else fidelity / high
 
 
-def known_losses(ended: Sequence[Observation]) -> Array | None:
-    """Losses, a failure's being the worst of its fidelity, or else of all; None if all failed."""
+def losses_with_failures(ended: Sequence[Observation]) -> Array | None:
+    """Return a loss for each result, or None if all failed.
+
+    A failure gets the worst loss of its fidelity; if all failed there, the worst of all losses.
+    """
     worst: dict[float, float] = {}
     for o in ended:
         if not o.failed:
             worst[o.fidelity] = max(o.loss, worst.get(o.fidelity, o.loss))
     if not worst:
         return None
-    last = max(worst.values())
-    return np.array([worst.get(o.fidelity, last) if o.failed else o.loss for o in ended])
+    overall = max(worst.values())
+    return np.array([worst.get(o.fidelity, overall) if o.failed else o.loss for o in ended])
 
 
 def standardised(losses: Array) -> Array:
-    """Losses with mean 0 and variance 1, those far above the others cut; all 0 where all equal."""
+    """Return losses scaled to mean 0 and variance 1, after cutting those far above the others.
+
+    If all are equal, the result is all zeros.
+    """
     scale = float(np.abs(losses).max())
     if scale == 0.0 or np.ptp(losses / scale) == 0.0:
         return np.zeros(len(losses))
-    losses = losses / scale  # so that squares do not overflow, nor vanish
+    losses = losses / scale  # so that squares neither overflow nor underflow
     low, high = np.quantile(losses, (0.25, 0.75))
     if high > low:
         losses = np.minimum(losses, high + FENCE * (high - low))
@@ -81,37 +91,39 @@ def standardised(losses: Array) -> Array:
 
 
 def bounded(fidelities: Sequence[float], losses: Array, most: int) -> list[int]:
-    """Which results to keep, at most so many, in their order.
+    """Return the indices of at most `most` results to keep, in order.
 
-    Fidelities share the places equally; what one cannot use goes to the others, higher ones first.
-    Of each, half are its best results, and half are spread evenly over the ranks of the rest.
+    All fidelities get the same number; what one does not need goes to the others, to higher ones
+    first. Half of a fidelity's results are its best ones, the other half is spread evenly over the
+    ranks of the rest.
     """
     if len(losses) <= most:
         return list(range(len(losses)))
     members: dict[float, list[int]] = {}
-    for place, fidelity in enumerate(fidelities):
-        members.setdefault(fidelity, []).append(place)
+    for index, fidelity in enumerate(fidelities):
+        members.setdefault(fidelity, []).append(index)
     groups = [members[fidelity] for fidelity in sorted(members, reverse=True)]
     kept: list[int] = []
-    for group, room in zip(groups, _rooms([len(group) for group in groups], most), strict=True):
-        ranks = sorted(group, key=lambda place: (losses[place], place))
-        best = ranks[: (room + 1) // 2]
+    counts = _kept_counts([len(group) for group in groups], most)
+    for group, count in zip(groups, counts, strict=True):
+        ranks = sorted(group, key=lambda index: (losses[index], index))
+        best = ranks[: (count + 1) // 2]
         rest = ranks[len(best) :]
-        wanted = room - len(best)
+        wanted = count - len(best)
         spread = [rest[(2 * i + 1) * len(rest) // (2 * wanted)] for i in range(wanted)]
         kept += best + spread
     return sorted(kept)
 
 
-def _rooms(sizes: Sequence[int], most: int) -> list[int]:
-    """How many places each group gets: equal shares, as far as it can fill them."""
-    rooms = [0] * len(sizes)
+def _kept_counts(sizes: Sequence[int], most: int) -> list[int]:
+    """How many results each group keeps: equal shares, but not more than it has."""
+    counts = [0] * len(sizes)
     left = min(most, sum(sizes))
     while left:
-        hungry = [i for i, size in enumerate(sizes) if rooms[i] < size]
-        share, over = divmod(left, len(hungry))
-        for order, i in enumerate(hungry):
-            given = min(share + (order < over), sizes[i] - rooms[i])
-            rooms[i] += given
-            left -= given
-    return rooms
+        unfilled = [i for i, size in enumerate(sizes) if counts[i] < size]
+        share, over = divmod(left, len(unfilled))
+        for order, i in enumerate(unfilled):
+            more = min(share + (order < over), sizes[i] - counts[i])
+            counts[i] += more
+            left -= more
+    return counts

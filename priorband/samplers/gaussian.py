@@ -85,11 +85,11 @@ class GPSearch:
                 return FromUniform().sample(state, rung, rng)
             running = _running(state, fitted.fidelity)
             latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
-            process = fitted.process.believing(latest)
+            process = fitted.process.with_pending(latest)
             bonus = self._bonus(state, fitted.results + len(running))
             return Draw(self._found(_Look(state, rung, process, bonus), rng), MODEL)
 
-    def _fitted(self, state: State) -> "_Fitted | None":
+    def _fitted(self, state: State) -> "_FittedProcess | None":
         """The process of what has been told; kept until more is."""
         results = state.history.observation_count
         key = (self.over, self.combine, self.most)
@@ -107,7 +107,7 @@ class GPSearch:
         if found is None:
             return None
         process = self._process(state, found)
-        fitted = _Fitted(state.space, state.ladder, results, fidelity, found.total, process)
+        fitted = _FittedProcess(state.space, state.ladder, results, fidelity, found.total, process)
         state.history.cached(_FITTED, dict.__setitem__, key, fitted)
         return fitted
 
@@ -123,7 +123,7 @@ class GPSearch:
         few = bounded(fidelities, found.targets, _MOST_FITTED)
         data = Data.of(kernel, found.rows[few], found.targets[few])
         logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
-        return GP.given(kernel, logs, found.rows, found.targets)
+        return GP.conditioned(kernel, logs, found.rows, found.targets)
 
     def _bonus(self, state: State, results: int) -> "Bonus | None":
         if not self.beta:
@@ -177,7 +177,7 @@ class GPSearch:
         return groups
 
 
-class _Fitted(NamedTuple):
+class _FittedProcess(NamedTuple):
     """A process, and what it was made of."""
 
     space: Space
@@ -192,7 +192,7 @@ class _Fitted(NamedTuple):
         return self.space is state.space and self.ladder is state.ladder
 
 
-_FITTED: CacheKey[dict[tuple[Over, Combine, int], _Fitted]] = CacheKey(dict)
+_FITTED: CacheKey[dict[tuple[Over, Combine, int], _FittedProcess]] = CacheKey(dict)
 
 
 class _Look(NamedTuple):

@@ -7,7 +7,7 @@ import numpy as np
 from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.numeric import real
-from priorband.samplers.base import Draw, Weights, require_callable
+from priorband.samplers.base import Draw, MixtureWeights, require_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
 from priorband.space.config import Config
@@ -39,7 +39,7 @@ class Perturb:
 
     def __post_init__(self) -> None:
         if not 0 < (real(self.rate) or 0) <= 1:
-            raise MethodError(f"`rate` must lie in (0, 1], got {self.rate!r}.")
+            raise MethodError(f"`rate` must be in (0, 1], got {self.rate!r}.")
         if (real(self.sigma) or 0) <= 0:
             raise MethodError(f"`sigma` must be a positive number, got {self.sigma!r}.")
 
@@ -110,7 +110,7 @@ class Crossover:
     uniform. `weights` are those of the ensemble that this sampler is part of.
     """
 
-    weights: Weights
+    weights: MixtureWeights
 
     def __post_init__(self) -> None:
         require_callable("weights", self.weights)

@@ -1,4 +1,4 @@
-"""The tree Parzen estimator of BOHB: search where good results are dense and bad ones are thin."""
+"""The tree Parzen estimator of BOHB: draw where good results are dense and bad ones are rare."""
 
 import math
 from typing import final
@@ -19,12 +19,26 @@ from priorband.values import frozen
 @final
 @frozen
 class TPE:
-    """Of some candidates near good results, the one where bad results are least dense against good.
+    """The tree Parzen estimator of BOHB. Its draws have the origin "model".
 
-    It looks at the highest rung with 2(d+1) successes, and draws uniformly before there is one. The
-    share `good` of the rung's results is good, the others are bad, failures among them. Candidates
-    move by `widening` bandwidths, which are at least `least_bandwidth`. The defaults are those of
-    HpBandSter.
+    It estimates the density of good results and that of bad results on the highest rung with at
+    least 2 (d + 1) successes, where d is the number of searched parameters. It draws candidates
+    near good results and returns the one with the highest ratio of the two densities. While there
+    is no such rung, it draws uniformly. The defaults are those of HpBandSter.
+
+    Args:
+        candidates: The number of candidates.
+        good: The fraction of the results that count as good, at most 0.5. Failures are always bad.
+        widening: Candidates are drawn with this many times the bandwidth.
+        least_bandwidth: The minimum bandwidth.
+
+    Raises:
+        MethodError: If an argument is out of its range.
+
+    Example:
+        >>> from priorband import Enough, FromUniform, Hyperband, Optimizer, Staged
+        >>> sampler = Staged(FromUniform(), TPE(), until=Enough(per_parameter=2, more=2))
+        >>> method = Optimizer(Hyperband(), sampler)
     """
 
     candidates: int = 64
@@ -38,16 +52,16 @@ class TPE:
                 f"`candidates` must be a whole number of at least 1, got {self.candidates!r}."
             )
         if not 0 < (real(self.good) or 0) <= 0.5:
-            raise MethodError(f"`good` must lie in (0, 0.5], got {self.good!r}.")
+            raise MethodError(f"`good` must be in (0, 0.5], got {self.good!r}.")
         if (real(self.widening) or 0) <= 0:
             raise MethodError(f"`widening` must be a positive number, got {self.widening!r}.")
         if not 1e-9 <= (real(self.least_bandwidth) or 0) <= 1:
             raise MethodError(
-                f"`least_bandwidth` must lie in [1e-9, 1], got {self.least_bandwidth!r}."
+                f"`least_bandwidth` must be in [1e-9, 1], got {self.least_bandwidth!r}."
             )
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """The best candidate that was not tried yet, or the best of all when all were."""
+        """Return the best candidate that was not tried yet; if all were, the best of all."""
         modelled = state.rung_with(2 * (len(state.space) + 1))
         if modelled is None:
             return FromUniform().sample(state, rung, rng)
@@ -58,12 +72,12 @@ class TPE:
         rows = good.nearby(self.candidates, self.widening, rng)
         order = np.argsort(bad.logpdf(rows) - good.logpdf(rows), kind="stable")
         configs = (state.space.config(row) for row in rows[order].tolist())
-        fresh = next((config for config in configs if not state.history.seen(config)), None)
-        return Draw(fresh or state.space.config(rows[order[0]].tolist()), MODEL)
+        new = next((config for config in configs if not state.history.seen(config)), None)
+        return Draw(new or state.space.config(rows[order[0]].tolist()), MODEL)
 
 
 def groups(state: State, rung: int, share: float) -> tuple[Array, Array]:
-    """A rung's good and bad results as rows, each group best first."""
+    """Return a rung's good and bad results as encoded rows, each group best first."""
     ended = ranked(state, rung)
     successes = state.success_count(rung)
     good, bad = split_sizes(len(ended), successes, len(state.space), share)
@@ -72,7 +86,10 @@ def groups(state: State, rung: int, share: float) -> tuple[Array, Array]:
 
 
 def ranked(state: State, rung: int) -> list[Observation]:
-    """All that ended at a rung's fidelity, also outside the plan, best first and failures last."""
+    """All results at a rung's fidelity, best first and failures last.
+
+    Results that the scheduler did not ask for, such as imported ones, are included.
+    """
     fidelity = state.ladder.fidelities[rung]
     ended = [each for each in state.history.observations if each.fidelity == fidelity]
     return sorted(ended, key=lambda each: each.ranking)
@@ -81,9 +98,10 @@ def ranked(state: State, rung: int) -> list[Observation]:
 def split_sizes(
     results: int, successes: int, dimensions: int, share: float = 0.15
 ) -> tuple[int, int]:
-    """How many results are good, and how many of the next are bad.
+    """Return how many results count as good, and how many of the rest as bad.
 
-    Each group has at least one more than there are dimensions. No failure is good.
+    Each group has at least one more than there are dimensions, if there are enough results. A
+    failure is never good.
 
     >>> split_sizes(10, 10, 4), split_sizes(100, 100, 4), split_sizes(100, 12, 4)
     ((5, 5), (15, 85), (12, 85))
@@ -95,5 +113,5 @@ def split_sizes(
 
 
 def _floor(number: float) -> int:
-    """The whole number below, or the nearest where only rounding keeps it away."""
+    """Round down, but treat a number just below a whole number as that number."""
     return math.floor(number + 1e-9)

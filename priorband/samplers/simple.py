@@ -1,4 +1,4 @@
-"""Samplers that look at no result: uniform, from the prior, the prior's mode."""
+"""Samplers that do not use results: uniform, from the prior, the prior's mode."""
 
 from typing import final
 
@@ -11,10 +11,15 @@ from priorband.values import frozen
 @final
 @frozen
 class FromUniform:
-    """Every configuration is as likely as any other."""
+    """Uniform draws from the space. Their origin is "uniform".
+
+    Example:
+        >>> from priorband import FullFidelity, Optimizer
+        >>> random_search = Optimizer(FullFidelity(), FromUniform())
+    """
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A uniform draw."""
+        """Return a uniform draw."""
         del rung
         return Draw(state.space.config(state.space.uniform(1, rng)[0].tolist()), "uniform")
 
@@ -22,10 +27,15 @@ class FromUniform:
 @final
 @frozen
 class FromPrior:
-    """As the expert believes."""
+    """Draws from the prior. Their origin is "prior".
+
+    Example:
+        >>> from priorband import Hyperband, Optimizer
+        >>> method = Optimizer(Hyperband(), FromPrior())
+    """
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A draw from the prior."""
+        """Return a draw from the prior."""
         del rung
         return Draw(state.space.decode(state.prior.sample(rng)), "prior")
 
@@ -33,9 +43,16 @@ class FromPrior:
 @final
 @frozen
 class PriorMode:
-    """What the expert would try first."""
+    """Always the mode of the prior: the configuration that you expect to be best.
+
+    Its origin is "mode".
+
+    Example:
+        >>> from priorband import FromPrior, Hyperband, Optimizer
+        >>> method = Optimizer(Hyperband(), FromPrior(), opening=PriorMode())
+    """
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """The prior's mode, always."""
+        """Return the mode of the prior."""
         del rung, rng
         return Draw(state.prior.mode, "mode")

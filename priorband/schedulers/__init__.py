@@ -1,1 +1,21 @@
-"""A scheduler decides where the next evaluation goes; it never invents a configuration."""
+"""Schedulers: they choose the rung of the next trial, and which trials to promote.
+
+Combine a scheduler with a sampler in an `Optimizer`. To write one of your own, see `Scheduler`.
+"""
+
+from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
+from priorband.schedulers.base import Promote, Sample, Scheduler, promotable
+from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+
+__all__ = [
+    "ASHA",
+    "AsyncHyperband",
+    "FullFidelity",
+    "Hyperband",
+    "Promote",
+    "Sample",
+    "Scheduler",
+    "SuccessiveHalving",
+    "promotable",
+]

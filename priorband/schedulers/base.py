@@ -1,8 +1,7 @@
-"""What a scheduler can say: evaluate something new in this slot, or continue this trial there.
+"""The protocol of schedulers, and their answers: a new trial in a slot, or a promotion.
 
-A scheduler always has an answer: it never waits, because a blocked bracket lets the next one begin,
-and it never ends, because stopping is the study's business. Most draw no random number, so they are
-given a source of uniform ones instead of a whole generator.
+A scheduler always has an answer. It never waits: while one bracket is blocked, the next one starts.
+It never stops: the study decides when to stop.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,15 @@ from priorband.values import frozen
 @final
 @frozen
 class Sample:
-    """Evaluate a new configuration in a slot."""
+    """A scheduler's answer: evaluate a new configuration in a slot.
+
+    Args:
+        slot: The bracket and the rung.
+
+    Example:
+        >>> Sample(Slot(bracket=0, rung=1)).slot.rung
+        1
+    """
 
     slot: Slot
 
@@ -25,33 +32,89 @@ class Sample:
 @final
 @frozen
 class Promote:
-    """Continue a trial in a slot."""
+    """A scheduler's answer: continue a trial at the fidelity of a higher rung.
+
+    Args:
+        trial: The trial to continue. It must have ended without a failure.
+        slot: The bracket, and the rung above the trial's rung.
+
+    Example:
+        >>> from priorband import Config
+        >>> trial = Trial(0, Config(lr=0.1), 1, Slot(0, 0), None, "uniform", 0)
+        >>> Promote(trial, Slot(bracket=0, rung=1)).trial.id
+        0
+    """
 
     trial: Trial
     slot: Slot
 
 
 class Scheduler(Protocol):
-    """Where the next evaluation goes."""
+    """The protocol of schedulers: they choose the rung of the next trial.
+
+    A scheduler does not choose new configurations: the sampler does that. For a scheduler of your
+    own, write a class with the method `next`. The answer must depend on the arguments only, and all
+    randomness must come from `rng`; otherwise a study cannot be replayed. A scheduler may promote a
+    trial only once, by one rung, and only after it succeeded. `priorband.testing.check_scheduler`
+    checks this. It also needs a readable `repr` and equality, which a frozen dataclass has.
+
+    A scheduler may also have a method `promotable(state, trials)`; see the function `promotable`.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from priorband.testing import check_scheduler
+        >>> @dataclass(frozen=True)
+        ... class EveryOtherRung:
+        ...     '''New trials on the lowest and on the highest rung, by turns.'''
+        ...     def next(self, state, rng):
+        ...         rung = state.ladder.top if len(state.history) % 2 else 0
+        ...         return Sample(Slot(bracket=0, rung=rung))
+        >>> check_scheduler(EveryOtherRung())
+    """
 
     def next(self, state: State, rng: Random) -> Sample | Promote:
-        """The next step of the plan, from the state alone."""
+        """Decide on the next trial.
+
+        Args:
+            state: What has happened so far: the rungs and all trials.
+            rng: A source of uniform random numbers for this trial only: `rng.random()`.
+
+        Returns:
+            `Sample` for a new configuration, or `Promote` to continue a trial.
+        """
 
 
 def promotable(scheduler: Scheduler, state: State, trials: Iterable[int]) -> set[int]:
-    """Which of these ended trials a later decision may still promote.
+    """Return which of some ended trials the scheduler may still promote later.
 
-    One that is left out never comes back, but for a running trial, which is not to be asked about.
-    The scheduler's own method of this name decides; without it, all that are `unpromoted` may rise.
+    A trial that is left out will never be promoted, so its checkpoint can be deleted. The method
+    `promotable` of the scheduler decides, if it has one. Otherwise these are all trials that
+    succeeded below the highest rung and were not promoted yet.
+
+    Args:
+        scheduler: The scheduler.
+        state: What has happened so far.
+        trials: The ids of trials that have ended.
+
+    Returns:
+        The ids of those that may still be promoted.
+
+    Example:
+        >>> from priorband import ASHA, Fidelity, Float, FromUniform, Optimizer, Space, Study
+        >>> space, fidelity = Space({"x": Float(0, 1)}), Fidelity("epochs", 1, 9)
+        >>> study = Study(space, fidelity, Optimizer(ASHA(), FromUniform()))
+        >>> _ = study.tell(study.ask(), 0.5)
+        >>> promotable(ASHA(), study.state, [0])
+        {0}
     """
     if hasattr(scheduler, "promotable"):
-        chosen: set[int] = scheduler.promotable(state, trials)
-        return chosen
+        ids: set[int] = scheduler.promotable(state, trials)
+        return ids
     return {ended.trial.id for ended, _ in unpromoted(state, trials)}
 
 
 def unpromoted(state: State, trials: Iterable[int]) -> Iterator[tuple[Observation, Slot]]:
-    """Those of these trials that succeeded below the top rung and that no other continues."""
+    """The results and slots of those trials that succeeded below the top and are not promoted."""
     history, top = state.history, state.ladder.top
     for number in trials:
         ended = history.outcome(number)

@@ -1,4 +1,4 @@
-"""No plan at all: every configuration is trained in full."""
+"""The scheduler without low fidelities: every trial is a full training."""
 
 from collections.abc import Iterable
 from typing import final
@@ -13,14 +13,19 @@ from priorband.values import frozen
 @final
 @frozen
 class FullFidelity:
-    """Every trial is new and on the highest rung, as in random search."""
+    """Every trial is a new configuration at the highest fidelity, as in random search.
+
+    Example:
+        >>> from priorband import FromUniform, Optimizer
+        >>> random_search = Optimizer(FullFidelity(), FromUniform())
+    """
 
     def next(self, state: State, rng: Random) -> Sample:
-        """A sample on the highest rung."""
+        """Return a new trial on the highest rung."""
         del rng
         return Sample(Slot(0, state.ladder.top))
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
-        """Which of these ended trials a later decision may still promote: none."""
+        """Return an empty set: nothing is ever promoted."""
         del state, trials
         return set()

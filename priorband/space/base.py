@@ -1,4 +1,4 @@
-"""What a searchable parameter can do."""
+"""The protocol of a searched parameter."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -8,32 +8,36 @@ from numpy.typing import NDArray
 
 
 class Parameter(Protocol):
-    """One hyperparameter: its values, and how they map to codes."""
+    """One searched hyperparameter: its allowed values, and how they are encoded as numbers.
+
+    A value with an order (a number, or one choice of an ordinal) is encoded as a position in
+    [0, 1]. A choice of a categorical is encoded as its index.
+    """
 
     @property
-    def prior(self) -> Any:
-        """What is believed of it: None, a value, a dict of weights or a belief."""
+    def prior(self) -> object:
+        """The prior: None, a value, a dict of weights, or a belief such as `Normal`."""
 
     @property
-    def confidence(self) -> Any:
-        """How sure one is of a plain value."""
+    def confidence(self) -> float | str:
+        """How strongly a prior that is a plain value is believed."""
 
     @property
     def choices(self) -> Sequence[Any]:
-        """Its values in order, where they are listed one by one."""
+        """The allowed values in order, if they are listed one by one; otherwise empty."""
 
     @property
     def size(self) -> int | None:
-        """How many choices a categorical has; None where values have an order."""
+        """The number of choices of a categorical; None if values have an order."""
 
     def check(self, value: Any) -> Any:
-        """The value in its plain form, or an error that says what is allowed."""
+        """Return the value in its plain Python form, or raise `ConfigError`."""
 
     def encode(self, value: Any) -> float:
-        """Where a value lies in the unit interval, or a category's index."""
+        """Return a value's position in [0, 1], or the index of a categorical's choice."""
 
     def decode(self, code: float) -> Any:
-        """The value at a position of the unit interval, or at an index."""
+        """Return the value at a position in [0, 1], or at an index."""
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The codes of the values that some codes stand for: the centres of their cells."""
+        """Return each code rounded to the code of the value that it decodes to."""

@@ -1,7 +1,8 @@
-"""Beliefs as a person states them, in the parameter's own values.
+"""Beliefs about one parameter, stated in the parameter's own values.
 
-A belief becomes a density once it is put on a parameter, and that is where it is checked. Widths
-are fractions of the parameter's (log) range.
+A belief does not know its parameter. Its method `on` turns it into a density over the encoded
+values of a parameter, and raises `SpaceError` if the two do not fit. Widths are fractions of the
+parameter's (log) range.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,13 @@ import numpy as np
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.base import Parameter
-from priorband.space.confidence import positive, scaled, sigma_of, weight_of
+from priorband.space.confidence import (
+    Confidence,
+    normalised_weights,
+    positive_number,
+    sigma_of,
+    weight_of,
+)
 from priorband.space.densities import (
     BetaDensity,
     Blend,
@@ -19,28 +26,43 @@ from priorband.space.densities import (
     Density,
     Flat,
     TruncatedNormal,
-    favouring,
     normalised_steps,
+    preferred_choice,
 )
 from priorband.values import frozen, settle
 
 
 class Belief(Protocol):
-    """What a person thinks of one parameter."""
+    """What you believe about one parameter.
+
+    For a belief of your own, write a class with the method `on`.
+
+    Example:
+        >>> from priorband import Float
+        >>> class NearTheTop:
+        ...     def on(self, parameter):
+        ...         return BetaDensity(5.0, 1.0)
+        >>> Float(0, 1, prior=NearTheTop()).prior.on(Float(0, 1)).mode
+        1.0
+    """
 
     def on(self, parameter: Parameter) -> Density:
-        """The density over the parameter's encoded values."""
+        """Return the density over the parameter's encoded values.
+
+        Raises:
+            SpaceError: If the belief does not fit the parameter.
+        """
 
 
-def _ordered(parameter: Parameter, belief: object) -> None:
+def _require_order(parameter: Parameter, belief: object) -> None:
     if parameter.size is not None:
         raise SpaceError(
             f"{belief!r} needs values with an order, got {parameter!r}. "
-            "For a categorical name the choice believed best, or give Weights."
+            "For a categorical, name the choice you expect to be best, or use Weights."
         )
 
 
-def _code(parameter: Parameter, value: Any) -> float:
+def _code(parameter: Parameter, value: object) -> float:
     try:
         return parameter.encode(value)
     except ConfigError as error:
@@ -50,12 +72,19 @@ def _code(parameter: Parameter, value: Any) -> float:
 @final
 @frozen
 class Normal:
-    """The best value is near `centre`: a normal cut to the range.
+    """A normal around the value that you expect to be best, truncated to the range.
 
-    `sigma` is its width as a fraction of the (log) range, or a confidence word.
+    Args:
+        centre: The value that you expect to be best.
+        sigma: The standard deviation, as a fraction of the (log) range, or one of "low" (0.5),
+            "medium" (0.25) and "high" (0.125) confidence.
 
-    >>> Normal(0.2, sigma=0.1)
-    Normal(centre=0.2, sigma=0.1)
+    Raises:
+        SpaceError: If `sigma` is not a positive number or one of these words.
+
+    Example:
+        >>> Normal(0.2, sigma=0.1)
+        Normal(centre=0.2, sigma=0.1)
     """
 
     centre: Any
@@ -65,18 +94,24 @@ class Normal:
         settle(self, sigma=sigma_of("sigma", self.sigma))
 
     def on(self, parameter: Parameter) -> Density:
-        """A truncated normal at the centre's position."""
-        _ordered(parameter, self)
+        """Return a truncated normal at the centre's position."""
+        _require_order(parameter, self)
         return TruncatedNormal(_code(parameter, self.centre), sigma_of("sigma", self.sigma))
 
 
 @final
 @frozen
 class Uniform:
-    """No belief: every value is as likely as any other."""
+    """No belief: all values are equally likely.
+
+    Example:
+        >>> from priorband import Categorical
+        >>> Uniform().on(Categorical(["sgd", "adam"])).probabilities
+        (0.5, 0.5)
+    """
 
     def on(self, parameter: Parameter) -> Density:
-        """Flat over positions, or equal probabilities of the choices."""
+        """Return a flat density, or equal probabilities for a categorical."""
         if parameter.size is None:
             return Flat()
         return Choices((1.0 / parameter.size,) * parameter.size)
@@ -85,10 +120,18 @@ class Uniform:
 @final
 @frozen
 class Beta:
-    """A skewed belief: a beta density over the (log) range, with its mode at (a-1)/(a+b-2).
+    """A beta density over the (log) range, for a skewed belief. Its mode is (a-1)/(a+b-2).
 
-    >>> Beta(2, 5)
-    Beta(a=2.0, b=5.0)
+    Args:
+        a: The first shape parameter, at least 1. Larger values move the density up the range.
+        b: The second shape parameter, at least 1. Larger values move the density down the range.
+
+    Raises:
+        SpaceError: If `a` or `b` is not a number of at least 1.
+
+    Example:
+        >>> Beta(2, 5)
+        Beta(a=2.0, b=5.0)
     """
 
     a: float
@@ -96,35 +139,42 @@ class Beta:
 
     def __post_init__(self) -> None:
         for name in ("a", "b"):
-            value = positive(name, getattr(self, name))
+            value = positive_number(name, getattr(self, name))
             if value < 1:
                 raise SpaceError(
-                    f"`{name}` must be at least 1, got {value!r}: below, the density has no single "
-                    "peak. For a belief in both ends use a Mixture."
+                    f"`{name}` must be at least 1, got {value!r}: below 1, the density has no "
+                    "single peak. For a belief in both ends of the range use a Mixture."
                 )
             settle(self, **{name: value})
 
     def on(self, parameter: Parameter) -> Density:
-        """The beta density over positions."""
-        _ordered(parameter, self)
+        """Return the beta density over positions."""
+        _require_order(parameter, self)
         return BetaDensity(self.a, self.b)
 
 
 @final
 @frozen
 class Weights:
-    """How likely each choice is: a dict of weights, or a preferred choice and a confidence.
+    """How likely each choice of a categorical or ordinal is.
 
-    >>> from priorband import Categorical
-    >>> Weights("adam", confidence="high").on(Categorical(["sgd", "adam"])).probabilities
-    (0.14285714285714285, 0.8571428571428571)
+    Args:
+        of: A dict of weights by choice, where a choice that is left out has weight 0; or the
+            choice that you expect to be best.
+        confidence: How many times as likely a single choice `of` is as each other choice, or one
+            of "low" (2), "medium" (4) and "high" (6) confidence. Not used with a dict.
+
+    Example:
+        >>> from priorband import Categorical
+        >>> Weights("adam", confidence="high").on(Categorical(["sgd", "adam"])).probabilities
+        (0.14285714285714285, 0.8571428571428571)
     """
 
     of: Any
     confidence: float | str = "medium"
 
     def on(self, parameter: Parameter) -> Density:
-        """Probabilities of a categorical's choices, or a histogram over an ordinal's."""
+        """Return probabilities of a categorical's choices, or a histogram over an ordinal's."""
         if not parameter.choices:
             raise SpaceError(f"Weights need choices, got {parameter!r}. Use Normal or Histogram.")
         if isinstance(self.of, Mapping):
@@ -132,16 +182,16 @@ class Weights:
         else:
             weight = weight_of("confidence", self.confidence)
             index = parameter.choices.index(parameter.decode(_code(parameter, self.of)))
-            probabilities = favouring(index, len(parameter.choices), weight).probabilities
+            probabilities = preferred_choice(index, len(parameter.choices), weight).probabilities
         return Choices(probabilities) if parameter.size else _histogram(probabilities)
 
 
 def _probabilities(parameter: Parameter, weights: Mapping[Any, Any]) -> tuple[float, ...]:
-    """A weight for each choice, scaled to sum to one; a choice that is left out has none."""
+    """The probability of each choice; 0 for a choice that is left out."""
     for choice in weights:
-        _code(parameter, choice)
+        _code(parameter, choice)  # raises an error for a choice that does not exist
     values = [weights.get(choice, 0.0) for choice in parameter.choices]
-    return scaled("Weights", values)
+    return normalised_weights("Weights", values)
 
 
 def _histogram(weights: tuple[float, ...]) -> Density:
@@ -152,31 +202,47 @@ def _histogram(weights: tuple[float, ...]) -> Density:
 @final
 @frozen
 class Histogram:
-    """Weights of equal bins over the (log) range, from low to high.
+    """A histogram over the (log) range, with bins of equal width.
 
-    >>> from priorband import Ordinal
-    >>> Histogram([1, 3, 1]).on(Ordinal(["a", "b", "c"])).mode
-    0.5
+    Args:
+        weights: The weight of each bin, from the low end of the range to the high end. They are
+            scaled to sum to 1.
+
+    Raises:
+        SpaceError: If there are no weights, one is negative, or all are 0.
+
+    Example:
+        >>> from priorband import Ordinal
+        >>> Histogram([1, 3, 1]).on(Ordinal(["a", "b", "c"])).mode
+        0.5
     """
 
     weights: Sequence[float]
 
     def __post_init__(self) -> None:
-        settle(self, weights=scaled("A histogram's weights", self.weights))
+        settle(self, weights=normalised_weights("A histogram's weights", self.weights))
 
     def on(self, parameter: Parameter) -> Density:
-        """A density that is constant within each bin."""
-        _ordered(parameter, self)
+        """Return a density that is constant within each bin."""
+        _require_order(parameter, self)
         return _histogram(tuple(self.weights))
 
 
 @final
 @frozen
 class Mixture:
-    """Several beliefs at once, such as two good regions; equal weights unless given.
+    """A weighted mixture of beliefs, for example for two good regions.
 
-    >>> Mixture([Normal(1e-4, "high"), Normal(1e-2, "high")], weights=[1, 3]).weights
-    (0.25, 0.75)
+    Args:
+        beliefs: The beliefs. A plain value stands for a normal around it, a dict for `Weights`.
+        weights: The weight of each belief, scaled to sum to 1. Equal weights by default.
+
+    Raises:
+        SpaceError: If there are no beliefs, or the number of weights is different.
+
+    Example:
+        >>> Mixture([Normal(1e-4, "high"), Normal(1e-2, "high")], weights=[1, 3]).weights
+        (0.25, 0.75)
     """
 
     beliefs: Sequence[Any]
@@ -184,13 +250,13 @@ class Mixture:
 
     def __post_init__(self) -> None:
         if isinstance(self.beliefs, str) or not isinstance(self.beliefs, Iterable):
-            raise SpaceError(f"A mixture is made of a list of beliefs, got {self.beliefs!r}.")
+            raise SpaceError(f"`beliefs` must be a list of beliefs, got {self.beliefs!r}.")
         beliefs = tuple(self.beliefs)
         if not beliefs:
             raise SpaceError("A mixture needs at least one belief, got none.")
         no_weights = isinstance(self.weights, tuple) and not self.weights
-        given = (1.0,) * len(beliefs) if no_weights else self.weights
-        weights = scaled("A mixture's weights", given)
+        stated_weights = (1.0,) * len(beliefs) if no_weights else self.weights
+        weights = normalised_weights("A mixture's weights", stated_weights)
         if len(beliefs) != len(weights):
             raise SpaceError(
                 f"A mixture needs one weight for each belief, got {len(beliefs)} beliefs and "
@@ -199,9 +265,9 @@ class Mixture:
         settle(self, beliefs=beliefs, weights=weights)
 
     def on(self, parameter: Parameter) -> Density:
-        """The weighted densities of its beliefs."""
+        """Return the weighted mixture of the beliefs' densities."""
         weighted = [(b, w) for b, w in zip(self.beliefs, self.weights, strict=True) if w > 0]
-        densities = [belief(stated).on(parameter) for stated, _ in weighted]
+        densities = [as_belief(stated).on(parameter) for stated, _ in weighted]
         weights = tuple(weight for _, weight in weighted)
         if parameter.size is None:
             return Blend(tuple(densities), weights)
@@ -210,35 +276,46 @@ class Mixture:
         return Choices(tuple(np.asarray(chances).tolist()))
 
 
-def belief(stated: Any, confidence: Any = "medium") -> Belief:
-    """What a person wrote after `prior=`, as a belief."""
+def as_belief(stated: Any, confidence: Confidence = "medium") -> Belief:
+    """Return the belief that a value of `prior=` stands for.
+
+    Args:
+        stated: None, a value, a dict of weights, or a belief.
+        confidence: How strongly a plain value is believed.
+
+    Raises:
+        SpaceError: If it is a class instead of an instance.
+    """
     if stated is None:
         return Uniform()
     if isinstance(stated, type):
-        raise SpaceError(f"The prior is the class {stated.__name__}: give an instance of it.")
+        raise SpaceError(
+            f"The prior must be a value or a belief, got the class {stated.__name__}. "
+            "Use an instance of it."
+        )
     if hasattr(stated, "on"):
-        return stated  # type: ignore[no-any-return]  # a user's belief is known by its method
+        return stated  # type: ignore[no-any-return]  # any object with this method is a belief
     return Stated(stated, confidence)
 
 
 @final
 @frozen
 class Stated:
-    """A plain value or a dict of weights: its shape follows from the parameter."""
+    """A plain value or a dict of weights; the parameter decides what density that means."""
 
     value: Any
-    confidence: Any = "medium"
+    confidence: Confidence = "medium"
 
     def on(self, parameter: Parameter) -> Density:
-        """Weights of choices for a categorical or a dict, else a normal."""
+        """Return weights of choices for a categorical or a dict, otherwise a normal."""
         if parameter.size is not None or isinstance(self.value, Mapping):
             return Weights(self.value, self.confidence).on(parameter)
         return Normal(self.value, sigma_of("confidence", self.confidence)).on(parameter)
 
 
 def check_prior(parameter: Parameter) -> None:
-    """Refuse a prior or a confidence that does not fit, when the parameter is made."""
-    belief(parameter.prior, parameter.confidence).on(parameter)
+    """Raise `SpaceError` if a parameter's prior or confidence does not fit the parameter."""
+    as_belief(parameter.prior, parameter.confidence).on(parameter)
     if parameter.size is None:
         sigma_of("confidence", parameter.confidence)
     else:
@@ -246,11 +323,11 @@ def check_prior(parameter: Parameter) -> None:
 
 
 def stated_values(stated: Belief) -> list[Any]:
-    """The values of a parameter that a belief names as good."""
+    """The values of the parameter that a belief states as expected to be best."""
     if isinstance(stated, Normal):
         return [stated.centre]
     if isinstance(stated, Mixture):
-        return [value for part in stated.beliefs for value in stated_values(belief(part))]
+        return [value for part in stated.beliefs for value in stated_values(as_belief(part))]
     value = getattr(stated, "value", getattr(stated, "of", None))
-    named = isinstance(stated, Stated | Weights) and not isinstance(value, Mapping)
-    return [value] if named else []
+    is_value = isinstance(stated, Stated | Weights) and not isinstance(value, Mapping)
+    return [value] if is_value else []

@@ -1,28 +1,30 @@
 """Parameters whose values are listed one by one: categoricals, ordinals and constants.
 
-A category is encoded as its index and has no geometry; an ordinal is a position, like a number.
+A categorical's choice is encoded as its index, and no two choices are closer than others. An
+ordinal's choice is encoded as a position in [0, 1], like a number.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
-from priorband.space.beliefs import check_prior
+from priorband.space.beliefs import Belief, check_prior
+from priorband.space.confidence import Confidence
 from priorband.values import derived, frozen, settle
 
 
-def _distinct(choices: Any) -> dict[Any, int]:
-    """Each choice's index, after checking that there are some and that no two are equal."""
-    wrong = isinstance(choices, str | bytes | Set)
+def _indices(choices: Any) -> dict[Any, int]:
+    """Return each choice's index, or raise `SpaceError` if there are none or two are equal."""
+    invalid = isinstance(choices, str | bytes | Set)  # the order of a set varies
     try:
-        listed = [] if wrong else [_plain(choice) for choice in choices]
+        listed = [] if invalid else [_plain(choice) for choice in choices]
     except TypeError:
-        wrong = True
-    if wrong:
-        raise SpaceError(f"`choices` must be a list of values in an order, got {choices!r}.")
+        invalid = True
+    if invalid:
+        raise SpaceError(f"`choices` must be an ordered list of values, got {choices!r}.")
     if not listed:
         raise SpaceError("`choices` is empty. Give at least one value.")
     index: dict[Any, int] = {}
@@ -36,12 +38,12 @@ def _distinct(choices: Any) -> dict[Any, int]:
         if first != position:
             raise SpaceError(f"Choices must differ, got {listed[first]!r} and {choice!r}.")
         if choice != choice:
-            raise SpaceError(f"A choice must equal itself, got {choice!r}.")
+            raise SpaceError(f"A choice must be equal to itself, got {choice!r}.")
     return index
 
 
 def _plain(choice: Any) -> Any:
-    """A choice without numpy around it, as a file would give it back."""
+    """Return a numpy scalar as the Python value that JSON would give back, others unchanged."""
     return choice.item() if isinstance(choice, np.generic) else choice
 
 
@@ -49,70 +51,92 @@ def _index(index: dict[Any, int], value: Any) -> int:
     try:
         return index[value]
     except (KeyError, TypeError):
-        known = ", ".join(map(repr, index))
-        raise ConfigError(f"must be one of {known}, got {value!r}") from None
+        allowed = ", ".join(map(repr, index))
+        raise ConfigError(f"must be one of {allowed}, got {value!r}") from None
 
 
 @final
 @frozen
 class Categorical:
-    """One of several values without an order.
+    """One of several values that have no order.
 
-    `prior` is the choice believed best (`confidence` says how sure one is), or a dict of weights.
+    Args:
+        choices: The allowed values. They must be hashable, and all different.
+        prior: The choice that you expect to be best, a dict of weights by choice, a belief such
+            as `Weights`, or None if you have no expectation.
+        confidence: How sure you are of a `prior` that is one choice: "low", "medium", "high", or
+            how many times as likely it is as each other choice.
 
-    >>> Categorical(["sgd", "adam"], prior="adam").encode("adam")
-    1.0
+    Raises:
+        SpaceError: If there are no choices, two are equal, or the prior is not one of them.
+
+    Example:
+        >>> Categorical(["sgd", "adam"], prior="adam").encode("adam")
+        1.0
     """
 
     choices: Sequence[Any]
-    prior: Any = None
-    confidence: Any = "medium"
+    prior: Hashable | Mapping[Any, float] | Belief = None
+    confidence: Confidence = "medium"
     _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
-        positions = _distinct(self.choices)
+        positions = _indices(self.choices)
         settle(self, choices=tuple(positions), _positions=positions)
         check_prior(self)
 
     @property
     def size(self) -> int | None:
-        """How many choices there are."""
+        """The number of choices."""
         return len(self.choices)
 
     def check(self, value: Any) -> Any:
-        """The choice as it was listed."""
+        """Return the choice as it was listed, or raise `ConfigError` if there is no such choice."""
         return self.choices[_index(self._positions, value)]
 
     def encode(self, value: Any) -> float:
-        """The choice's index."""
+        """Return the choice's index."""
         return float(_index(self._positions, value))
 
     def decode(self, code: float) -> Any:
-        """The choice with that index."""
+        """Return the choice with this index."""
         return self.choices[int(code)]
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The indices themselves."""
+        """Return the indices unchanged."""
         return codes
 
 
 @final
 @frozen
 class Ordinal:
-    """One of several values in the order given: neighbours are alike.
+    """One of several values that have an order, so that neighbours are similar.
 
-    >>> depth = Ordinal([2, 4, 8, 16], prior=4)
-    >>> depth.encode(4), depth.decode(0.99)
-    (0.375, 16)
+    Args:
+        choices: The allowed values in order. They must be hashable, all different, and at least
+            two.
+        prior: The choice that you expect to be best, a dict of weights by choice, a belief such
+            as `Histogram`, or None if you have no expectation.
+        confidence: How sure you are of a `prior` that is one choice: "low", "medium", "high", or
+            the width of a normal as a fraction of the range.
+
+    Raises:
+        SpaceError: If there are fewer than two choices, two are equal, or the prior is not one of
+            them.
+
+    Example:
+        >>> depth = Ordinal([2, 4, 8, 16], prior=4)
+        >>> depth.encode(4), depth.decode(0.99)
+        (0.375, 16)
     """
 
     choices: Sequence[Any]
-    prior: Any = None
-    confidence: Any = "medium"
+    prior: Hashable | Mapping[Any, float] | Belief = None
+    confidence: Confidence = "medium"
     _positions: dict[Any, int] = derived()
 
     def __post_init__(self) -> None:
-        positions = _distinct(self.choices)
+        positions = _indices(self.choices)
         settle(self, choices=tuple(positions), _positions=positions)
         if len(self.choices) < 2:
             raise SpaceError(
@@ -127,19 +151,19 @@ class Ordinal:
         return None
 
     def check(self, value: Any) -> Any:
-        """The choice as it was listed."""
+        """Return the choice as it was listed, or raise `ConfigError` if there is no such choice."""
         return self.choices[_index(self._positions, value)]
 
     def encode(self, value: Any) -> float:
-        """The middle of the choice's cell: the unit interval is cut into equal ones."""
+        """Return the middle of the choice's cell; all cells of [0, 1] have the same width."""
         return (_index(self._positions, value) + 0.5) / len(self.choices)
 
     def decode(self, code: float) -> Any:
-        """The choice whose cell holds the position."""
+        """Return the choice whose cell contains the position."""
         return self.choices[min(int(code * len(self.choices)), len(self.choices) - 1)]
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The centre of each position's cell."""
+        """Return the middle of the cell that contains each position."""
         count = len(self.choices)
         return (np.minimum(np.floor(codes * count), count - 1) + 0.5) / count
 
@@ -147,10 +171,23 @@ class Ordinal:
 @final
 @frozen
 class Constant:
-    """A value that every configuration has and that no method touches."""
+    """A fixed value: it is part of every configuration and is not searched.
 
-    value: Any
-    prior: Any = None
+    Args:
+        value: The value. It must be hashable.
+        prior: Not allowed: a constant has no prior. It must be None.
+
+    Raises:
+        SpaceError: If the value is not hashable, or a prior is given.
+
+    Example:
+        >>> from priorband import Float, Space
+        >>> Space({"lr": Float(0, 1), "classes": Constant(10)}).decode([0.5])
+        {'lr': 0.5, 'classes': 10}
+    """
+
+    value: Hashable
+    prior: object = None
 
     def __post_init__(self) -> None:
         try:
@@ -159,7 +196,7 @@ class Constant:
             same = False
         if not same:
             raise SpaceError(
-                f"A constant must be hashable and equal itself, got {self.value!r}. "
+                f"A constant must be hashable and equal to itself, got {self.value!r}. "
                 "Use a tuple or a name for it."
             )
         if self.prior is not None:

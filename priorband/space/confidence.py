@@ -1,10 +1,13 @@
-"""How sure one is: words and numbers for widths and weights.
+"""Confidence: how strongly a prior is believed, as a word or as a number.
 
-| confidence | width of a number's normal | weight of a category against each other |
-|------------|----------------------------|-----------------------------------------|
-| "low"      | 0.5                        | 2                                       |
-| "medium"   | 0.25                       | 4                                       |
-| "high"     | 0.125                      | 6                                       |
+The confidence in a number is the width of a normal, as a fraction of the (log) range. The
+confidence in a choice is how many times as likely it is as each other choice.
+
+| confidence | width of the normal | weight of the preferred choice |
+|------------|---------------------|--------------------------------|
+| "low"      | 0.5                 | 2                              |
+| "medium"   | 0.25                | 4                              |
+| "high"     | 0.125               | 6                              |
 """
 
 from collections.abc import Mapping
@@ -13,55 +16,59 @@ from typing import Any
 from priorband.errors import SpaceError, suggestion
 from priorband.numeric import real
 
+Confidence = float | str
+"""A width or a weight, or one of the words "low", "medium" and "high"."""
+
 SIGMAS = {"low": 0.5, "medium": 0.25, "high": 0.125}
 WEIGHTS = {"low": 2.0, "medium": 4.0, "high": 6.0}
 WIDEST = 1000.0
+"""The largest allowed width."""
 
 
-def positive(name: str, value: Any) -> float:
-    """A positive number as it was given."""
+def positive_number(name: str, value: object) -> float:
+    """Return a positive number as a float, or raise `SpaceError` naming the argument."""
     number = real(value)
     if number is None or number <= 0:
         raise SpaceError(f"`{name}` must be a positive number, got {value!r}.")
     return number
 
 
-def sigma_of(name: str, value: Any) -> float:
-    """A width as it was given, by word or number."""
-    number = _worded(name, value, SIGMAS)
+def sigma_of(name: str, value: object) -> float:
+    """Return the width that a word or a number stands for, or raise `SpaceError`."""
+    number = _number_of(name, value, SIGMAS)
     if number > WIDEST:
         raise SpaceError(
-            f"`{name}` must be at most {WIDEST:g}, got {value!r}. So wide a belief is none: "
-            "use Uniform."
+            f"`{name}` must be at most {WIDEST:g}, got {value!r}. "
+            "A belief this wide is practically flat: use Uniform."
         )
     return number
 
 
-def weight_of(name: str, value: Any) -> float:
-    """How many times a choice weighs as much as any other, by word or number."""
-    number = _worded(name, value, WEIGHTS)
+def weight_of(name: str, value: object) -> float:
+    """Return the weight that a word or a number stands for, or raise `SpaceError`."""
+    number = _number_of(name, value, WEIGHTS)
     if number < 1:
         raise SpaceError(
             f"The weight of a preferred choice must be at least 1, got {value!r}. "
-            "To prefer the others, give a dict of weights."
+            "To prefer other choices, use a dict of weights."
         )
     return number
 
 
-def _worded(name: str, value: Any, words: Mapping[str, float]) -> float:
+def _number_of(name: str, value: object, words: Mapping[str, float]) -> float:
     if isinstance(value, str) and value not in words:
         raise SpaceError(f"Unknown {name} {value!r}. {suggestion(value, words)}")
-    return words[value] if isinstance(value, str) else positive(name, value)
+    return words[value] if isinstance(value, str) else positive_number(name, value)
 
 
-def scaled(name: str, weights: Any) -> tuple[float, ...]:
-    """Weights as they were given, scaled to sum to one."""
+def normalised_weights(name: str, weights: Any) -> tuple[float, ...]:
+    """Return weights scaled to sum to 1, or raise `SpaceError`."""
     try:
         values = list(weights)
     except TypeError:
         raise SpaceError(f"{name} must be a list of numbers, got {weights!r}.") from None
     if not values:
-        raise SpaceError(f"{name} must be at least one number, got none.")
+        raise SpaceError(f"{name} must contain at least one number, got none.")
     for value in values:
         number = real(value)
         if number is None or number < 0:
@@ -69,5 +76,5 @@ def scaled(name: str, weights: Any) -> tuple[float, ...]:
     largest = float(max(values))
     if not largest > 0:
         raise SpaceError(f"{name} must have a positive sum, got {values!r}.")
-    relative = [float(value) / largest for value in values]  # the sum of the largest overflows
+    relative = [float(value) / largest for value in values]  # the plain sum could overflow
     return tuple(value / sum(relative) for value in relative)

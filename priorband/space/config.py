@@ -1,18 +1,27 @@
-"""A configuration: a dict that cannot be changed, because the history remembers it."""
+"""A configuration: a read-only dict of hyperparameter values."""
 
 from typing import Any, NoReturn, final
 
 
 @final
 class Config(dict[str, Any]):
-    """A value for each parameter, by name.
+    """A value for each parameter, by name. It is a dict that cannot be changed.
 
-    It prints, compares, unpacks and serialises as the dict it is. Objectives that pop or overwrite
-    entries would change what the study believes to have run, so writing is refused.
+    It prints, compares, unpacks and serialises like any dict. It is read-only because the study
+    keeps it: an objective that popped or overwrote entries would change the record of what ran.
+    To get a dict that you can change, copy it with `dict(config)`.
 
-    >>> config = Config(lr=0.1)
-    >>> config["lr"], dict(config, lr=0.2)
-    (0.1, {'lr': 0.2})
+    Args:
+        *args: As for `dict`: a mapping, or an iterable of pairs.
+        **kwargs: As for `dict`: values by name.
+
+    Raises:
+        TypeError: On every attempt to change it.
+
+    Example:
+        >>> config = Config(lr=0.1)
+        >>> config["lr"], dict(config, lr=0.2)
+        (0.1, {'lr': 0.2})
     """
 
     __slots__ = ()
@@ -24,7 +33,7 @@ class Config(dict[str, Any]):
     __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
 
-    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none because it can change
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict can change, so it has no hash
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> tuple[type["Config"], tuple[dict[str, Any]]]:

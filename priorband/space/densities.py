@@ -1,7 +1,7 @@
-"""One-dimensional densities over the unit interval, or over the choices of a categorical.
+"""Densities over one encoded parameter: over [0, 1], or over the choices of a categorical.
 
-Each can do four things: turn a uniform number into a draw, give its log density, name its mode, and
-move to another centre. Moving is what makes the incumbent's density out of the prior's.
+Each has a mode and a log density, turns a uniform number into a draw, and can be moved to another
+centre. Moving the prior to the incumbent gives the incumbent's density.
 """
 
 import math
@@ -20,26 +20,26 @@ MEDIUM_WEIGHT = 4.0
 
 
 class Density(Protocol):
-    """A belief about one parameter, in its encoded form."""
+    """The protocol of a density over the codes of one parameter: positions in [0, 1] or indices."""
 
     @property
     def mode(self) -> float:
         """The most likely position or index."""
 
     def draw(self, u: float) -> float:
-        """The draw that a uniform number in [0, 1) stands for."""
+        """Turn a uniform number in [0, 1) into a draw from the density."""
 
     def logpdf(self, codes: Array) -> Array:
-        """The log density at each of an array of positions or indices."""
+        """Return the log density at each position or index."""
 
     def around(self, centre: float) -> "Density":
-        """The same belief moved to another centre."""
+        """Return the same density moved to another centre."""
 
 
 @final
 @frozen
 class TruncatedNormal:
-    """A normal cut to [0, 1], its centre within."""
+    """A normal truncated to [0, 1], with its centre inside."""
 
     centre: float
     sigma: float
@@ -56,39 +56,39 @@ class TruncatedNormal:
         return self.centre
 
     def draw(self, u: float) -> float:
-        """The quantile `u`."""
+        """Return the quantile `u`."""
         return normal.draw(u, self.centre, self.sigma, self._bounds)
 
     def logpdf(self, codes: Array) -> Array:
-        """Includes 1/sigma and the truncation, so that kernels of different widths compare."""
+        """Return the normalised log density, so that normals of different widths compare."""
         z = (codes - self.centre) / self.sigma
         return -0.5 * z * z - self.constant
 
     def around(self, centre: float) -> "TruncatedNormal":
-        """The same width elsewhere, with its own truncation."""
+        """Return a normal of the same width around another centre, truncated there."""
         return TruncatedNormal(centre, self.sigma)
 
 
 @final
 @frozen
 class Flat:
-    """No belief about a number. Moved to an incumbent, it takes the medium width."""
+    """The uniform density over [0, 1]. Moved to a centre, it becomes a normal of medium width."""
 
     @property
     def mode(self) -> float:
-        """The middle: every point is a mode, and this one is nobody's edge."""
+        """The middle: all positions are equally likely, and this one is not at an edge."""
         return 0.5
 
     def draw(self, u: float) -> float:
-        """The uniform number itself."""
+        """Return the uniform number itself."""
         return u
 
     def logpdf(self, codes: Array) -> Array:
-        """Zero everywhere."""
+        """Return zeros."""
         return np.zeros(len(codes))
 
     def around(self, centre: float) -> TruncatedNormal:
-        """A normal of medium width."""
+        """Return a normal of medium width around the centre."""
         return TruncatedNormal(centre, MEDIUM_SIGMA)
 
 
@@ -102,32 +102,32 @@ class BetaDensity:
 
     @property
     def mode(self) -> float:
-        """Where the peak is; the middle of a flat one."""
-        spare = self.a + self.b - 2.0
-        return (self.a - 1.0) / spare if spare > 0 else 0.5
+        """The position of the peak; the middle if the density is flat."""
+        concentration = self.a + self.b - 2.0
+        return (self.a - 1.0) / concentration if concentration > 0 else 0.5
 
     def draw(self, u: float) -> float:
-        """The quantile `u`."""
+        """Return the quantile `u`."""
         return incomplete_beta.quantile(u, self.a, self.b)
 
     def logpdf(self, codes: Array) -> Array:
-        """Kept finite at the bounds, where a beta density may vanish."""
+        """Return the log density, kept finite at the bounds, where the density may be 0."""
         x = np.clip(codes, 1e-12, 1.0 - 1e-12)
         log_beta = math.lgamma(self.a) + math.lgamma(self.b) - math.lgamma(self.a + self.b)
         return (self.a - 1.0) * np.log(x) + (self.b - 1.0) * np.log1p(-x) - log_beta
 
     def around(self, centre: float) -> Density:
-        """The beta of equal concentration whose mode is the centre."""
-        spare = self.a + self.b - 2.0
-        if spare <= 0:
+        """Return the beta density of the same concentration (a + b) with its mode at the centre."""
+        concentration = self.a + self.b - 2.0
+        if concentration <= 0:
             return Flat().around(centre)
-        return BetaDensity(1.0 + centre * spare, 1.0 + (1.0 - centre) * spare)
+        return BetaDensity(1.0 + centre * concentration, 1.0 + (1.0 - centre) * concentration)
 
 
 @final
 @frozen
 class Steps:
-    """A density that is constant between edges: a histogram."""
+    """A histogram: a density that is constant between edges."""
 
     edges: tuple[float, ...]
     heights: tuple[float, ...]
@@ -139,13 +139,13 @@ class Steps:
         return 0.5 * (self.edges[best] + self.edges[best + 1])
 
     def draw(self, u: float) -> float:
-        """The quantile `u`."""
+        """Return the quantile `u`."""
         edges = np.asarray(self.edges)
         total = np.concatenate(([0.0], np.cumsum(np.diff(edges) * self.heights)))
         return min(max(float(np.interp(u * total[-1], total, edges)), 0.0), 1.0)
 
     def logpdf(self, codes: Array) -> Array:
-        """Minus infinity on a step of height zero."""
+        """Return the log density; minus infinity on a step of height 0."""
         step = np.clip(
             np.searchsorted(self.edges, codes, side="right") - 1, 0, len(self.heights) - 1
         )
@@ -153,7 +153,10 @@ class Steps:
             return np.asarray(np.log(self.heights)[step], dtype=np.float64)
 
     def around(self, centre: float) -> "Steps":
-        """Shifted so that the highest step lies at the centre; the outer steps fill the gap."""
+        """Return the histogram shifted so that the middle of its highest step is at the centre.
+
+        Steps are cut at 0 and 1, and the outermost one is extended to fill the gap.
+        """
         shift = centre - self.mode
         inner = [
             (edge + shift, i) for i, edge in enumerate(self.edges[1:-1]) if 0 < edge + shift < 1
@@ -167,7 +170,7 @@ class Steps:
 
 
 def normalised_steps(edges: tuple[float, ...], heights: tuple[float, ...]) -> Steps:
-    """Steps scaled to a total mass of one."""
+    """Return steps scaled so that their density integrates to 1."""
     mass = float(np.dot(np.diff(edges), heights))
     return Steps(edges, tuple(height / mass for height in heights))
 
@@ -182,27 +185,27 @@ class Blend:
 
     @property
     def mode(self) -> float:
-        """The part's mode that the whole mixture finds most likely."""
+        """The most likely position under the mixture, out of the modes of its parts."""
         modes = np.array([part.mode for part in self.parts])
         return float(modes[int(np.argmax(self.logpdf(modes)))])
 
     def draw(self, u: float) -> float:
-        """Part and draw from the one uniform number."""
+        """Choose a part and draw from it, both with the one uniform number."""
         for part, weight in zip(self.parts, self.weights, strict=True):
             if u < weight:
                 return part.draw(u / weight)
             u -= weight
-        return self.parts[-1].draw(0.5)  # weights that sum to one but for rounding
+        return self.parts[-1].draw(0.5)  # rounding: the weights sum to slightly less than 1
 
     def logpdf(self, codes: Array) -> Array:
-        """The log of the weighted sum."""
+        """Return the log of the weighted sum of densities."""
         terms = np.array(
             [math.log(w) + p.logpdf(codes) for p, w in zip(self.parts, self.weights, strict=True)]
         )
         return np.asarray(np.logaddexp.reduce(terms, axis=0), dtype=np.float64)
 
     def around(self, centre: float) -> "Blend":
-        """All parts shifted alike, as far as the unit interval reaches."""
+        """Return the mixture with all parts shifted by the same distance, kept within [0, 1]."""
         shift = centre - self.mode
         return Blend(
             tuple(part.around(min(max(part.mode + shift, 0.0), 1.0)) for part in self.parts),
@@ -224,32 +227,35 @@ class Choices:
 
     @property
     def mode(self) -> float:
-        """The index of the most likely choice, the first of equals."""
+        """The index of the most likely choice; the first if several are equally likely."""
         return float(self.probabilities.index(max(self.probabilities)))
 
     def draw(self, u: float) -> float:
-        """The index whose share of [0, 1) holds the uniform number."""
+        """Return the index whose share of [0, 1) contains the uniform number."""
         for index, probability in enumerate(self.probabilities):
             if u < probability:
                 return float(index)
             u -= probability
-        return self.mode  # probabilities that sum to one but for rounding
+        return self.mode  # rounding: the probabilities sum to slightly less than 1
 
     def logpdf(self, codes: Array) -> Array:
-        """Minus infinity for a choice of weight zero."""
+        """Return the log probability; minus infinity for a choice of weight 0."""
         return self._logs[codes.astype(np.intp)]
 
     def around(self, centre: float) -> "Choices":
-        """The largest weight moved to the centre; with no belief, the medium weight."""
+        """Return the probabilities with the largest one moved to the choice `centre`.
+
+        If all are equal, the choice gets the medium weight.
+        """
         index, size = int(centre), len(self.probabilities)
         if min(self.probabilities) == max(self.probabilities):
-            return favouring(index, size, MEDIUM_WEIGHT)
+            return preferred_choice(index, size, MEDIUM_WEIGHT)
         moved, top = list(self.probabilities), int(self.mode)
         moved[index], moved[top] = moved[top], moved[index]
         return Choices(tuple(moved))
 
 
-def favouring(index: int, size: int, weight: float) -> Choices:
-    """Probabilities that give one choice `weight` times the chance of each other."""
+def preferred_choice(index: int, size: int, weight: float) -> Choices:
+    """Return probabilities in which one choice is `weight` times as likely as each other."""
     total = size - 1 + weight
     return Choices(tuple((weight if i == index else 1.0) / total for i in range(size)))

@@ -1,10 +1,10 @@
-"""The regularised incomplete beta function and its inverse, on the standard library."""
+"""The regularised incomplete beta function and its inverse, with the standard library only."""
 
 import math
 
 
 def cdf(x: float, a: float, b: float) -> float:
-    """The distribution function of Beta(a, b), by the continued fraction of its tail."""
+    """Return the distribution function of Beta(a, b), computed as a continued fraction."""
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
     log_front = (
@@ -16,7 +16,7 @@ def cdf(x: float, a: float, b: float) -> float:
 
 
 def quantile(p: float, a: float, b: float) -> float:
-    """The position below which Beta(a, b) has mass `p`: Newton's steps, halved where they stray."""
+    """Return the quantile `p` of Beta(a, b), by Newton's method with bisection as a fallback."""
     low, high, x = 0.0, 1.0, a / (a + b)
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
     for _ in range(100):
@@ -31,7 +31,7 @@ def quantile(p: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Lentz's evaluation of the continued fraction; it converges within O(sqrt(a + b)) steps."""
+    """Evaluate the continued fraction with Lentz's method, which takes O(sqrt(a + b)) steps."""
     tiny = 1e-300
     c, d = 1.0, 1.0 - (a + b) * x / (a + 1.0)
     d = 1.0 / (d if abs(d) > tiny else tiny)

@@ -1,4 +1,4 @@
-"""The normal distribution cut to the unit interval, in closed form on the standard library."""
+"""The normal distribution truncated to [0, 1], in closed form, with the standard library only."""
 
 import math
 from collections.abc import Callable
@@ -8,22 +8,25 @@ _SQRT2 = math.sqrt(2.0)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-def _standard_library() -> Callable[[float, float, float], float]:
-    """The standard library's normal quantile, without the rest of `statistics`: it loads decimals,
-    fractions and random numbers, a tenth of numpy's own import."""
-    try:
-        import _statistics  # type: ignore[import-not-found]  # private, hence the way out
+def _normal_quantile() -> Callable[[float, float, float], float]:
+    """Return the standard library's normal quantile function.
 
-        found: Any = _statistics._normal_dist_inv_cdf
+    It is taken from the C module `_statistics` if possible. Importing `statistics` also imports
+    decimals, fractions and random numbers, which takes a tenth as long as importing numpy.
+    """
+    try:
+        import _statistics  # type: ignore[import-not-found]  # private, hence the fallback
+
+        function: Any = _statistics._normal_dist_inv_cdf
     except (ImportError, AttributeError):
         from statistics import NormalDist
 
         return lambda p, mu, sigma: NormalDist(mu, sigma).inv_cdf(p)
-    return found  # type: ignore[no-any-return]  # a C function without stubs
+    return function  # type: ignore[no-any-return]  # a C function without stubs
 
 
-quantile = _standard_library()
-"""The point below which a normal has mass `p`, given `p`, its mean and its deviation."""
+quantile = _normal_quantile()
+"""The normal quantile function: `quantile(p, mean, standard deviation)`."""
 
 
 def cdf(x: float) -> float:
@@ -32,21 +35,24 @@ def cdf(x: float) -> float:
 
 
 def bounds(centre: float, sigma: float) -> tuple[float, float]:
-    """How much of a normal lies below 0 and below 1: what truncation to [0, 1] cuts off."""
+    """Return the probability that a normal is below 0, and the probability that it is below 1."""
     return cdf(-centre / sigma), cdf((1.0 - centre) / sigma)
 
 
 def log_constant(centre: float, sigma: float) -> float:
-    """What to subtract from minus half the squared distance to get a log density."""
+    """Return the log of the truncated density's normalising constant.
+
+    The log density at x is -z * z / 2 minus this, where z = (x - centre) / sigma.
+    """
     below, above = centre / (sigma * _SQRT2), (1.0 - centre) / (sigma * _SQRT2)
     return _LOG_SQRT_2PI + math.log(sigma) + math.log(0.5 * (math.erf(above) + math.erf(below)))
 
 
 def draw(u: float, centre: float, sigma: float, bounds: tuple[float, float]) -> float:
-    """The quantile `u` of the normal between its `bounds`; cut, not clipped: no mass piles up."""
+    """Return the quantile `u` of the normal truncated to [0, 1], given its `bounds`."""
     low, high = bounds
     p = low + u * (high - low)
-    if p <= 0.0:  # the first and the last draw, where rounding leaves the open interval
+    if p <= 0.0:  # rounding: a quantile needs 0 < p < 1
         p = math.ulp(0.0)
     elif p >= 1.0:
         p = 1.0 - 2.0**-53

@@ -1,7 +1,7 @@
-"""Numeric parameters: what a number may be, and how its values map to the unit interval.
+"""Numeric parameters: their allowed values, and how these are encoded.
 
-A number is encoded as a position in [0, 1]. Each integer owns a cell of the interval, so that a
-uniform position gives every one its share.
+A number is encoded as a position in [0, 1]. Each integer has a cell of that interval, so that a
+uniform position gives every integer its fair share.
 """
 
 import math
@@ -13,25 +13,27 @@ from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import real
-from priorband.space.beliefs import check_prior
+from priorband.space.beliefs import Belief, check_prior
+from priorband.space.confidence import Confidence
 from priorband.values import derived, frozen, settle
 
 
-def _real(name: str, value: Any) -> float:
+def _finite_number(name: str, value: object) -> float:
     number = real(value)
     if number is None:
         raise SpaceError(f"`{name}` must be a finite number, got {value!r}.")
     return number
 
 
-def _whole(name: str, value: Any) -> int:
+def _whole_number(name: str, value: Any) -> int:
     number = real(value)
     if number is None or number != int(number):
         raise SpaceError(f"`{name}` must be a whole number, got {value!r}.")
-    return int(value)
+    return int(value)  # not of `number`: a float would round large integers
 
 
-def _ordered(low: float, high: float, log: Any, least: float) -> None:
+def _check_range(low: float, high: float, log: object, least: float) -> None:
+    """Raise `SpaceError` unless low < high and, on a log scale, low >= least."""
     if not isinstance(log, bool):
         raise SpaceError(f"`log` must be True or False, got {log!r}.")
     if not low < high:
@@ -46,7 +48,7 @@ def _ordered(low: float, high: float, log: Any, least: float) -> None:
         )
 
 
-def _inside(value: Any, low: float, high: float, kind: str) -> float:
+def _number_in_range(value: object, low: float, high: float, kind: str) -> float:
     number = real(value)
     if number is None or not low <= number <= high:
         raise ConfigError(f"must be {kind} in [{low!r}, {high!r}], got {value!r}")
@@ -58,25 +60,36 @@ def _inside(value: Any, low: float, high: float, kind: str) -> float:
 class Float:
     """A real number between two bounds, both included.
 
-    `prior` is the value believed best, or a belief such as `Normal(0.2, sigma=0.1)`; `confidence`
-    says how sure one is of a plain value: "low", "medium", "high" or a width.
+    Args:
+        low: The smallest allowed value.
+        high: The largest allowed value.
+        log: Whether to search on a log scale. `low` must then be above 0.
+        prior: The value that you expect to be best, a belief such as `Normal(0.2, sigma=0.1)`, or
+            None if you have no expectation.
+        confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
+            or the width of a normal as a fraction of the (log) range.
 
-    >>> lr = Float(1e-4, 1e-1, log=True, prior=1e-3)
-    >>> round(lr.encode(1e-3), 6), round(lr.decode(0.5), 6)
-    (0.333333, 0.003162)
+    Raises:
+        SpaceError: If the bounds are not finite numbers with low < high, or the prior is not
+            within them.
+
+    Example:
+        >>> lr = Float(1e-4, 1e-1, log=True, prior=1e-3)
+        >>> round(lr.encode(1e-3), 6), round(lr.decode(0.5), 6)
+        (0.333333, 0.003162)
     """
 
     low: float
     high: float
     log: bool = False
-    prior: Any = None
-    confidence: Any = "medium"
+    prior: float | Belief | None = None
+    confidence: Confidence = "medium"
     _start: float = derived()
     _span: float = derived()
 
     def __post_init__(self) -> None:
-        low, high = _real("low", self.low), _real("high", self.high)
-        _ordered(low, high, self.log, least=math.ulp(0.0))
+        low, high = _finite_number("low", self.low), _finite_number("high", self.high)
+        _check_range(low, high, self.log, least=math.ulp(0.0))
         start, end = (math.log(low), math.log(high)) if self.log else (low, high)
         if not 0 < end - start < math.inf:
             size = "narrow" if end == start else "wide"
@@ -86,7 +99,7 @@ class Float:
 
     @property
     def choices(self) -> Sequence[Any]:
-        """None are listed."""
+        """Empty: the values are not listed one by one."""
         return ()
 
     @property
@@ -95,17 +108,17 @@ class Float:
         return None
 
     def check(self, value: Any) -> float:
-        """The value as a float."""
-        return _inside(value, self.low, self.high, "a number")
+        """Return the value as a float, or raise `ConfigError` if it is not allowed."""
+        return _number_in_range(value, self.low, self.high, "a number")
 
     def encode(self, value: Any) -> float:
-        """The position of a value, on the log scale when `log`."""
+        """Return the position of a value in [0, 1], on the log scale if `log` is set."""
         number = self.check(value)
         position = ((math.log(number) if self.log else number) - self._start) / self._span
         return min(max(position, 0.0), 1.0)
 
     def decode(self, code: float) -> float:
-        """The value at a position; rounding never leaves the bounds."""
+        """Return the value at a position; it is within the bounds despite rounding."""
         if code <= 0.0:
             return self.low
         if code >= 1.0:
@@ -114,7 +127,7 @@ class Float:
         return min(max(math.exp(value) if self.log else value, self.low), self.high)
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The codes themselves: every position is a value of its own."""
+        """Return the codes unchanged: every position is a value of its own."""
         return codes
 
 
@@ -123,26 +136,40 @@ class Float:
 class Integer:
     """A whole number between two bounds, both included.
 
-    >>> batch = Integer(16, 512, log=True)
-    >>> batch.decode(0.0), batch.decode(0.5), batch.decode(1.0)
-    (16, 89, 512)
+    Args:
+        low: The smallest allowed value.
+        high: The largest allowed value.
+        log: Whether to search on a log scale. `low` must then be at least 1.
+        prior: The value that you expect to be best, a belief such as `Normal(64, sigma=0.1)`, or
+            None if you have no expectation.
+        confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
+            or the width of a normal as a fraction of the (log) range.
+
+    Raises:
+        SpaceError: If the bounds are not whole numbers with low < high, or the prior is not a
+            whole number within them.
+
+    Example:
+        >>> batch = Integer(16, 512, log=True)
+        >>> batch.decode(0.0), batch.decode(0.5), batch.decode(1.0)
+        (16, 89, 512)
     """
 
     low: int
     high: int
     log: bool = False
-    prior: Any = None
-    confidence: Any = "medium"
+    prior: float | Belief | None = None
+    confidence: Confidence = "medium"
     _start: float = derived()
     _span: float = derived()
 
     def __post_init__(self) -> None:
-        low, high = _whole("low", self.low), _whole("high", self.high)
-        _ordered(low, high, self.log, least=1)
+        low, high = _whole_number("low", self.low), _whole_number("high", self.high)
+        _check_range(low, high, self.log, least=1)
         if max(-low, high) > 2**52:
             raise SpaceError(
-                f"Too wide a range: integers must lie within plus or minus 2**52, got low={low!r} "
-                f"and high={high!r}. Search an exponent, or use Float."
+                f"The range is too wide: integers must be between -2**52 and 2**52, got "
+                f"low={low!r} and high={high!r}. Search an exponent, or use Float."
             )
         start, end = low - 0.5, high + 0.5
         if self.log:
@@ -152,7 +179,7 @@ class Integer:
 
     @property
     def choices(self) -> Sequence[Any]:
-        """None are listed."""
+        """Empty: the values are not listed one by one."""
         return ()
 
     @property
@@ -161,26 +188,26 @@ class Integer:
         return None
 
     def check(self, value: Any) -> int:
-        """The value as an int."""
-        number = _inside(value, self.low, self.high, "a whole number")
+        """Return the value as an int, or raise `ConfigError` if it is not allowed."""
+        number = _number_in_range(value, self.low, self.high, "a whole number")
         if number != int(number):
             raise ConfigError(f"must be a whole number, got {value!r}")
         return int(number)
 
     def encode(self, value: Any) -> float:
-        """The position of an integer within its cell, on the log scale when `log`."""
+        """Return the position of an integer in [0, 1], on the log scale if `log` is set."""
         number = self.check(value)
         return ((math.log(number) if self.log else number) - self._start) / self._span
 
     def decode(self, code: float) -> int:
-        """The integer whose cell holds the position."""
+        """Return the integer whose cell contains the position."""
         value = self._start + code * self._span
         return min(
             max(math.floor((math.exp(value) if self.log else value) + 0.5), self.low), self.high
         )
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The centre of each position's cell."""
+        """Return the position of the integer whose cell contains each position."""
         values = self._start + codes * self._span
         whole = np.floor((np.exp(values) if self.log else values) + 0.5)
         whole = np.clip(whole, self.low, self.high)

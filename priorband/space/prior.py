@@ -1,4 +1,4 @@
-"""The prior: what the expert believes of the whole space, parameter by parameter."""
+"""The prior: what you expect of good configurations, as a density over the space."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ import numpy as np
 
 from priorband.errors import SpaceError, suggestion
 from priorband.space.base import Parameter
-from priorband.space.beliefs import Belief, Mixture, belief, stated_values
+from priorband.space.beliefs import Belief, Mixture, as_belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
 from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
@@ -17,30 +17,55 @@ from priorband.streams import Generator
 
 
 class Prior(Protocol):
-    """A density over the space. With no belief at all it is flat, never missing."""
+    """The protocol of a density over the space. Without any belief it is flat, never missing.
+
+    `prior` and `from_samples` return one. To use a prior of your own, such as one in which
+    parameters depend on each other, write a class with these members and give an instance of it
+    to a study as `prior`.
+
+    Example:
+        >>> from priorband import Config, Float, Space, Study
+        >>> class Diagonal:
+        ...     mode = Config(x=0.5, y=0.5)
+        ...     def sample(self, rng):
+        ...         return np.full(2, rng.random())
+        ...     def logpdf(self, rows):
+        ...         return -50.0 * (rows[:, 0] - rows[:, 1]) ** 2
+        ...     def around(self, config):
+        ...         return self
+        >>> space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+        >>> Study(space, method="random+prior", prior=Diagonal()).ask().config
+        {'x': 0.5, 'y': 0.5}
+    """
 
     @property
     def mode(self) -> Config:
-        """The configuration believed best."""
+        """The configuration that you expect to be best."""
 
     def sample(self, rng: Generator) -> Array:
-        """One encoded configuration."""
+        """Draw one encoded configuration, with no other randomness than `rng`."""
 
     def logpdf(self, rows: Array) -> Array:
-        """The log density of each encoded configuration."""
+        """Return the log density of each encoded configuration, a row of `rows`."""
 
     def around(self, config: Mapping[str, Any]) -> "Prior":
-        """The same belief moved to another configuration: the incumbent's density."""
+        """Return the same density moved to another configuration, such as the incumbent."""
 
 
 @final
 class Independent:
-    """A product of one density for each parameter.
+    """A prior in which parameters are independent: a product of one density per parameter.
 
-    >>> from priorband import Float, Space
-    >>> space = Space({"x": Float(0, 1, prior=0.3)})
-    >>> space.prior.mode, space.prior.around({"x": 0.8}).mode
-    ({'x': 0.3}, {'x': 0.8})
+    Args:
+        space: The space.
+        densities: A density for each searched parameter, in the space's order.
+        mode: The configuration that you expect to be best.
+
+    Example:
+        >>> from priorband import Float, Space
+        >>> space = Space({"x": Float(0, 1, prior=0.3)})
+        >>> space.prior.mode, space.prior.around({"x": 0.8}).mode
+        ({'x': 0.3}, {'x': 0.8})
     """
 
     __slots__ = ("_draws", "_normals", "_others", "densities", "mode", "space")
@@ -73,19 +98,19 @@ class Independent:
         return hash(self.densities)
 
     def sample(self, rng: Generator) -> Array:
-        """One encoded configuration, every parameter from its own density."""
+        """Draw one encoded configuration, each parameter from its own density."""
         uniform = rng.random(len(self._draws)).tolist()
         return np.array([draw(u) for draw, u in zip(self._draws, uniform, strict=True)])
 
     def logpdf(self, rows: Array) -> Array:
-        """The sum of the parameters' log densities, for each row."""
+        """Return the sum of the parameters' log densities, for each row."""
         total = self._normals.logpdf(rows)
         for column, density in self._others:
             total += density.logpdf(rows[:, column])
         return total
 
     def around(self, config: Mapping[str, Any]) -> "Independent":
-        """Every density moved to the configuration's value."""
+        """Return a prior with each density moved to the configuration's value."""
         [row] = self.space.encode([config])
         moved = (
             density.around(float(code)) for density, code in zip(self.densities, row, strict=True)
@@ -95,29 +120,30 @@ class Independent:
 
 @final
 class _Normals:
-    """The truncated normals among a prior's densities, evaluated as one.
+    """The truncated normals among a prior's densities, evaluated together.
 
-    A row or two are cheaper in plain Python, where the same sums in the same order are the same.
+    One or two rows are evaluated in plain Python, which is faster for so few. It adds the same
+    numbers in the same order, so the results are equal to the last bit.
     """
 
     __slots__ = ("centres", "columns", "constant", "kernels", "sigmas")
 
     def __init__(self, densities: tuple[Density, ...]) -> None:
-        found = [(i, d) for i, d in enumerate(densities) if isinstance(d, TruncatedNormal)]
-        self.kernels = [(i, d.centre, d.sigma) for i, d in found]
-        self.columns = np.array([i for i, _ in found], dtype=np.intp)
-        self.centres = np.array([d.centre for _, d in found])
-        self.sigmas = np.array([d.sigma for _, d in found])
-        self.constant = math.fsum(d.constant for _, d in found)
+        normals = [(i, d) for i, d in enumerate(densities) if isinstance(d, TruncatedNormal)]
+        self.kernels = [(i, d.centre, d.sigma) for i, d in normals]
+        self.columns = np.array([i for i, _ in normals], dtype=np.intp)
+        self.centres = np.array([d.centre for _, d in normals])
+        self.sigmas = np.array([d.sigma for _, d in normals])
+        self.constant = math.fsum(d.constant for _, d in normals)
 
     def logpdf(self, rows: Array) -> Array:
         if len(rows) <= 2 or not self.kernels:
-            return np.array([self._one(row) for row in rows.tolist()])
+            return np.array([self._row_logpdf(row) for row in rows.tolist()])
         z = (rows[:, self.columns] - self.centres) / self.sigmas
         squares = np.cumsum(z * z, axis=1)[:, -1]
         return np.asarray(-0.5 * squares - self.constant, dtype=np.float64)
 
-    def _one(self, row: list[float]) -> float:
+    def _row_logpdf(self, row: list[float]) -> float:
         squares = 0.0
         for column, centre, sigma in self.kernels:
             z = (row[column] - centre) / sigma
@@ -125,62 +151,94 @@ class _Normals:
         return -0.5 * squares - self.constant
 
 
-def prior(space: Space, beliefs: Mapping[str, Any], confidence: Any = "medium") -> Independent:
-    """A prior from beliefs by name: values or distributions; flat where nothing is said.
+def prior(space: Space, beliefs: Mapping[str, Any], confidence: str = "medium") -> Independent:
+    """Make a prior from beliefs by parameter name.
 
-    >>> from priorband import Categorical, Float, Space
-    >>> space = Space({"lr": Float(1e-4, 1e-1, log=True), "act": Categorical(["relu", "gelu"])})
-    >>> prior(space, {"lr": 1e-3}, confidence="high").mode
-    {'lr': 0.001, 'act': 'relu'}
+    The parameters' own priors are ignored.
+
+    Args:
+        space: The space.
+        beliefs: For each parameter a value that you expect to be best, a dict of weights by
+            choice, or a belief such as `Normal(0.2, sigma=0.1)`. Parameters that are left out get
+            a flat density.
+        confidence: How sure you are of plain values: "low", "medium" or "high".
+
+    Returns:
+        A prior for the argument `prior` of a study.
+
+    Raises:
+        SpaceError: If a name is unknown, or a belief does not fit its parameter.
+
+    Example:
+        >>> from priorband import Categorical, Float, Space
+        >>> space = Space({"lr": Float(1e-4, 1e-1, log=True), "act": Categorical(["relu", "gelu"])})
+        >>> prior(space, {"lr": 1e-3}, confidence="high").mode
+        {'lr': 0.001, 'act': 'relu'}
     """
     _check_beliefs(space, beliefs, confidence)
     densities, mode = [], {}
     for name, parameter in space.searched.items():
-        stated = belief(beliefs.get(name), confidence)
+        belief = as_belief(beliefs.get(name), confidence)
         try:
-            density = stated.on(parameter)
+            density = belief.on(parameter)
         except SpaceError as error:
             raise SpaceError(f"Parameter `{name}`: {error}") from None
         densities.append(density)
-        mode[name] = _mode(parameter, stated, density)
+        mode[name] = _mode(parameter, belief, density)
     return Independent(space, densities, space.complete(mode))
 
 
-def _check_beliefs(space: Space, beliefs: Mapping[str, Any], confidence: Any) -> None:
+def _check_beliefs(space: object, beliefs: object, confidence: object) -> None:
     if not isinstance(space, Space):
         raise SpaceError(f"`space` must be a Space, got {space!r}.")
     if not isinstance(confidence, str):
         raise SpaceError(
-            f"The confidence of a whole prior must be a word, got {confidence!r}: a number means a "
-            "width here and a weight there. Give it parameter by parameter, as Normal or Weights."
+            f"The `confidence` of a whole prior must be a word, got {confidence!r}: a number is a "
+            "width for some parameters and a weight for others. "
+            "Use Normal or Weights for single parameters."
         )
     if not isinstance(beliefs, Mapping):
-        raise SpaceError(f"A prior is made of beliefs by name, got {beliefs!r}.")
+        raise SpaceError(f"`beliefs` must be a dict of beliefs by name, got {beliefs!r}.")
     for name in beliefs:
         if isinstance(space.parameters.get(name), Constant):
             raise SpaceError(f"`{name}` is a constant and takes no prior. Drop it from the prior.")
         if name not in space.parameters:
-            raise SpaceError(f"A prior for unknown `{name}`. {suggestion(name, space.names)}")
+            raise SpaceError(
+                f"The prior names an unknown parameter `{name}`. {suggestion(name, space.names)}"
+            )
 
 
-def _mode(parameter: Parameter, stated: Belief, density: Density) -> Any:
-    """The most likely value: the one that was named, where encoding it would round."""
-    for value in stated_values(stated):
-        if not isinstance(stated, Mixture) or parameter.encode(value) == density.mode:
+def _mode(parameter: Parameter, belief: Belief, density: Density) -> Any:
+    """The most likely value: exactly the one that was stated, which decoding might round."""
+    for value in stated_values(belief):
+        if not isinstance(belief, Mixture) or parameter.encode(value) == density.mode:
             return parameter.check(value)
     return parameter.decode(density.mode)
 
 
 def from_samples(space: Space, configs: Iterable[Mapping[str, Any]]) -> Independent:
-    """A prior estimated from configurations that were good before, one density a parameter.
+    """Estimate a prior from good configurations, such as the best ones of earlier studies.
 
-    Numbers get a kernel estimate (a truncated normal on each, with the normal-reference width, at
-    least 0.05 of the range), categories their counts plus one.
+    Each parameter gets its own density. For a number it is a kernel density estimate: a truncated
+    normal around each value, as wide as the normal reference rule says, but at least 0.05 of the
+    range. For a categorical the weight of a choice is its count plus one.
 
-    >>> from priorband import Float, Space
-    >>> space = Space({"x": Float(0, 1)})
-    >>> round(from_samples(space, [{"x": 0.2}, {"x": 0.25}, {"x": 0.9}]).mode["x"], 2)
-    0.25
+    Args:
+        space: The space.
+        configs: The good configurations, at least one.
+
+    Returns:
+        A prior for the argument `prior` of a study.
+
+    Raises:
+        SpaceError: If there are no configurations.
+        ConfigError: If a configuration is not in the space.
+
+    Example:
+        >>> from priorband import Float, Space
+        >>> space = Space({"x": Float(0, 1)})
+        >>> round(from_samples(space, [{"x": 0.2}, {"x": 0.25}, {"x": 0.9}]).mode["x"], 2)
+        0.25
     """
     rows = space.encode(list(configs))
     if not len(rows):

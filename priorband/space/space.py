@@ -1,4 +1,4 @@
-"""The space: an ordered product of parameters, and its encoding as arrays."""
+"""The space: the parameters to search, and how configurations are encoded as arrays."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import whole
 from priorband.space.base import Parameter
-from priorband.space.beliefs import belief
+from priorband.space.beliefs import as_belief
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
@@ -24,26 +24,37 @@ Array = NDArray[np.float64]
 
 @final
 class Space:
-    """What is searched: parameters by name, in the order given.
+    """The search space: parameters by name, in order.
 
-    A configuration is encoded as a row with one column a searched parameter: a position in [0, 1],
-    or the index of a categorical's choice. Constants have no column.
+    A configuration is encoded as a row with one column for each searched parameter. The column is
+    a position in [0, 1], or the index of a categorical's choice. Constants have no column.
 
-    >>> from priorband import Categorical, Constant, Float, Space
-    >>> space = Space({"lr": Float(1e-4, 1e-1, log=True), "act": Categorical(["relu", "gelu"]),
-    ...                "classes": Constant(10)})
-    >>> space.encode([{"lr": 0.1, "act": "gelu", "classes": 10}])
-    array([[1., 1.]])
-    >>> space.decode([1.0, 0.0])
-    {'lr': 0.1, 'act': 'relu', 'classes': 10}
+    Args:
+        parameters: A `Float`, `Integer`, `Categorical`, `Ordinal` or `Constant` for each name.
+
+    Raises:
+        SpaceError: If there is no parameter to search, or a name or a parameter is not allowed.
+
+    Example:
+        >>> from priorband import Categorical, Constant, Float, Space
+        >>> space = Space({"lr": Float(1e-4, 1e-1, log=True), "act": Categorical(["relu", "gelu"]),
+        ...                "classes": Constant(10)})
+        >>> space.encode([{"lr": 0.1, "act": "gelu", "classes": 10}])
+        array([[1., 1.]])
+        >>> space.decode([1.0, 0.0])
+        {'lr': 0.1, 'act': 'relu', 'classes': 10}
     """
 
     __slots__ = ("_constant", "_decoders", "names", "parameters", "searched", "sizes")
 
     parameters: Mapping[str, Parameter | Constant]
+    """All parameters by name, including constants."""
     searched: Mapping[str, Parameter]
+    """The parameters that are not constants."""
     names: tuple[str, ...]
+    """The names of the searched parameters, in the order of the columns."""
     sizes: tuple[int | None, ...]
+    """The number of choices for each column; None for a column of positions."""
 
     def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
         _check_names(parameters)
@@ -53,7 +64,7 @@ class Space:
         if not self.searched:
             raise SpaceError(
                 "A space needs at least one parameter to search, got "
-                + ("only constants." if parameters else "an empty one.")
+                + ("only constants." if parameters else "none.")
             )
         self._decoders = [(name, p.decode) for name, p in self.searched.items()]
         self._constant = {n: p.value for n, p in parameters.items() if isinstance(p, Constant)}
@@ -72,18 +83,29 @@ class Space:
 
     @property
     def prior(self) -> "Independent":
-        """What its parameters were given as priors; flat where nothing was said."""
+        """The prior made of the parameters' own priors; flat for parameters without one."""
         from priorband.space.prior import prior
 
-        stated = {name: belief(p.prior, p.confidence) for name, p in self.searched.items()}
-        return prior(self, stated)
+        beliefs = {name: as_belief(p.prior, p.confidence) for name, p in self.searched.items()}
+        return prior(self, beliefs)
 
     def __len__(self) -> int:
-        """The number of searched parameters: the columns of an encoded row."""
+        """The number of searched parameters, which is the number of columns of an encoded row."""
         return len(self.names)
 
     def uniform(self, n: int, rng: Generator) -> Array:
-        """`n` encoded configurations, every value as likely as any other."""
+        """Draw `n` encoded configurations uniformly at random.
+
+        Args:
+            n: How many.
+            rng: The random generator.
+
+        Returns:
+            An array of shape (n, number of searched parameters).
+
+        Raises:
+            SpaceError: If `n` is not a whole number of at least 0.
+        """
         if not hasattr(rng, "random"):
             raise SpaceError(f"`rng` must be a numpy Generator, got {rng!r}.")
         if not whole(n) or n < 0:
@@ -95,16 +117,36 @@ class Space:
         return rows
 
     def encode(self, configs: Iterable[Mapping[str, Any]]) -> Array:
-        """One row for each configuration; each is checked to lie in the space."""
+        """Encode configurations as rows.
+
+        Args:
+            configs: The configurations: dicts with a value for every parameter.
+
+        Returns:
+            An array with one row for each configuration.
+
+        Raises:
+            ConfigError: If a configuration is not in the space.
+        """
         if isinstance(configs, Mapping) or not isinstance(configs, Iterable):
             raise ConfigError(
-                "Give a list of configurations; put a single one in a list: [config]."
+                "`configs` must be a list of configurations. Put a single one in a list: [config]."
             )
         rows = [self._row(config) for config in configs]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.names))
 
     def decode(self, row: Array | Sequence[float]) -> Config:
-        """The configuration that a row stands for; the row is checked."""
+        """Decode one row.
+
+        Args:
+            row: One number for each searched parameter.
+
+        Returns:
+            The configuration, including the constants.
+
+        Raises:
+            ConfigError: If the row has the wrong length, or a number that is not allowed.
+        """
         codes = row.tolist() if isinstance(row, np.ndarray) else row
         if not isinstance(codes, Sequence) or len(codes) != len(self._decoders):
             raise ConfigError(f"A row of this space has {len(self._decoders)} values, got {row!r}.")
@@ -115,19 +157,22 @@ class Space:
         return self.config(codes)
 
     def config(self, codes: Sequence[float]) -> Config:
-        """The configuration that a row of our own making stands for."""
+        """Decode one row without checking it."""
         values = {
             name: decode(code) for (name, decode), code in zip(self._decoders, codes, strict=True)
         }
         return self.complete(values) if self._constant else Config(values)
 
     def centred(self, rows: Array) -> Array:
-        """Rows moved to the centre of the cell of the configuration that each stands for."""
+        """Round each row to the encoding of the configuration that it decodes to."""
         columns = [p.centred(rows[:, i]) for i, p in enumerate(self.searched.values())]
         return np.stack(columns, axis=1)
 
     def changed(self, config: Mapping[str, Any], codes: Mapping[int, float]) -> Config:
-        """A configuration with some columns set anew; the others keep their very values."""
+        """Return a configuration with the values of some columns decoded from new codes.
+
+        All other values stay exactly as they are: they are not encoded and decoded again.
+        """
         values = dict(config)
         for column, code in codes.items():
             name, decode = self._decoders[column]
@@ -135,19 +180,29 @@ class Space:
         return Config(values)
 
     def complete(self, values: Mapping[str, Any]) -> Config:
-        """Searched values joined by the constants, in the space's order."""
-        known = {**self._constant, **values}
-        return Config((name, known[name]) for name in self.parameters)
+        """Add the constants to the searched values, and put all in the space's order."""
+        all_values = {**self._constant, **values}
+        return Config((name, all_values[name]) for name in self.parameters)
 
     def check(self, config: Mapping[str, Any]) -> Config:
-        """The configuration in the space's order, or an error that says what does not fit."""
-        return self.complete(self._each(config, "check"))
+        """Check that a configuration is in the space.
+
+        Args:
+            config: A value for every parameter.
+
+        Returns:
+            The configuration with plain Python values, in the space's order.
+
+        Raises:
+            ConfigError: If a name is missing or unknown, or a value is not allowed.
+        """
+        return self.complete(self._by_name(config, "check"))
 
     def _row(self, config: Mapping[str, Any]) -> list[float]:
-        return list(self._each(config, "encode").values())
+        return list(self._by_name(config, "encode").values())
 
-    def _each(self, config: Mapping[str, Any], method: str) -> dict[str, Any]:
-        """What a method of its parameter makes of each value."""
+    def _by_name(self, config: Mapping[str, Any], method: str) -> dict[str, Any]:
+        """Apply a method of each searched parameter to its value."""
         if not isinstance(config, Mapping):
             raise ConfigError(f"A configuration is a dict of values by name, got {config!r}.")
         if config.keys() != self.parameters.keys():
@@ -155,17 +210,17 @@ class Space:
         for name, value in self._constant.items():
             if config[name] != value:
                 raise ConfigError(f"`{name}` is the constant {value!r}, got {config[name]!r}.")
-        made = {}
+        results = {}
         for name, parameter in self.searched.items():
             try:
-                made[name] = getattr(parameter, method)(config[name])
+                results[name] = getattr(parameter, method)(config[name])
             except ConfigError as error:
                 raise ConfigError(f"`{name}` {error}.") from None
-        return made
+        return results
 
 
 def plain(name: str) -> str:
-    """A name in Unicode's plainest form: names that differ in form only are the same to people."""
+    """Return a name in Unicode form NFKC, in which names that look the same are the same."""
     return unicodedata.normalize("NFKC", name)
 
 
@@ -186,18 +241,18 @@ def _keys_message(config: Mapping[str, Any], parameters: Mapping[str, object]) -
 
 def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
     if not isinstance(parameters, Mapping):
-        raise SpaceError(f"A space is made of a dict of parameters by name, got {parameters!r}.")
+        raise SpaceError(f"`parameters` must be a dict of parameters by name, got {parameters!r}.")
     kinds = (Float, Integer, Categorical, Ordinal, Constant)
     seen: dict[str, str] = {}
     for name, parameter in parameters.items():
         if not isinstance(name, str) or not name.strip() == name != "" or not name.isprintable():
             raise SpaceError(
                 f"A parameter's name must be printable text, got {name!r}. "
-                "It must not be empty, nor begin or end with a space."
+                "It must not be empty, nor start or end with a space."
             )
-        twin = seen.setdefault(plain(name), name)
-        if twin != name:
-            raise SpaceError(f"The names {twin!r} and {name!r} are the same text in Unicode.")
+        first = seen.setdefault(plain(name), name)
+        if first != name:
+            raise SpaceError(f"The names {first!r} and {name!r} are the same text in Unicode.")
         if not isinstance(parameter, kinds):
-            known = ", ".join(kind.__name__ for kind in kinds)
-            raise SpaceError(f"Parameter `{name}` must be one of {known}, got {parameter!r}.")
+            allowed = ", ".join(kind.__name__ for kind in kinds)
+            raise SpaceError(f"Parameter `{name}` must be one of {allowed}, got {parameter!r}.")

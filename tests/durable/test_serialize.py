@@ -83,7 +83,7 @@ from priorband.testing import example_space
 
 NEVER_STORED = {
     *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
-    *("Evidence", "_Fitted", "_Look"),
+    *("Evidence", "_FittedProcess", "_Look"),
 }
 """What a decision looks at and gives; the method that decides is stored."""
 
@@ -128,7 +128,7 @@ PARAMETERS: list[Parameter] = [
         Ordinal(tuple("abc"), prior=Histogram([1, 2, 6])),
     ),
     *(Float(0, 1, prior=0.3, confidence=0.07), Categorical(("a", "b"), prior="b", confidence=3)),
-    Float(float32(0.1), np.float64(0.7), prior=np.float32(0.3), confidence=np.float64(0.3)),
+    Float(float32(0.1), np.float64(0.7), prior=float32(0.3), confidence=np.float64(0.3)),
 ]
 UNTIL = (Done(3), Drawn(1), Spent(1.5), Trained(10), Enough(2, 2))
 SAMPLERS: list[Any] = [

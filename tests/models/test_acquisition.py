@@ -42,7 +42,7 @@ def slow_log_h(a: float) -> float:
 def process(kernel: Kernel, n: int = 10, seed: int = 0) -> GP:
     rows = mixed_rows(n, kernel.sizes, seed)
     targets = np.random.default_rng(seed).standard_normal(n)
-    return GP.given(kernel, random_logs(kernel, seed), rows, targets)
+    return GP.conditioned(kernel, random_logs(kernel, seed), rows, targets)
 
 
 # The function itself
@@ -145,7 +145,7 @@ def test_log_ei_is_finite_and_at_least_the_expected_gain(
 def single(a: float) -> Improvement:
     """A row at 0 where nothing is known but a slope, so far from the best that h is asked at a."""
     kernel, logs = Kernel((None,)), np.log([1.0, 1.0, 1e-2])
-    known = GP.given(kernel, logs, np.array([[0.5]]), np.array([1.0]), mean=0.0)
+    known = GP.conditioned(kernel, logs, np.array([[0.5]]), np.array([1.0]), mean=0.0)
     mean, variance, _, _ = known.slope(np.zeros(1))
     return Improvement(known, best=mean + a * math.sqrt(variance))
 

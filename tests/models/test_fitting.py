@@ -176,7 +176,7 @@ def test_constant_targets_need_no_fit() -> None:
             data = Data.of(kernel, mixed_rows(n, kernel.sizes, n), np.full(n, 0.5))
             found = fit(data)
             assert found.tolist() in starts(kernel).tolist()
-            process = GP.given(kernel, found, data.rows, data.targets)
+            process = GP.conditioned(kernel, found, data.rows, data.targets)
             assert process.mean == pytest.approx(0.5, rel=1e-9)
             assert process.predict(data.rows).mean == pytest.approx([0.5] * n, rel=1e-9)
 
@@ -201,5 +201,5 @@ def test_whatever_the_data_parameters_are_within_the_bounds(
     found = fit(data)
     assert ((found >= bounds(kernel)[:, 0]) & (found <= bounds(kernel)[:, 1])).all()
     assert likelihood(data, found)[0] >= likelihood(data, starts(kernel)[0])[0]
-    got = GP.given(kernel, found, rows, targets).predict(rows)
+    got = GP.conditioned(kernel, found, rows, targets).predict(rows)
     assert np.isfinite(got.mean).all() and (got.variance > 0).all()

@@ -108,7 +108,7 @@ def test_the_posterior_is_scikit_learns(columns: int, n: int, seed: int) -> None
     shape = ConstantKernel(known[-2]) * Matern(known[:-2], nu=2.5)
     theirs = GaussianProcessRegressor(shape, alpha=known[-1], optimizer=None).fit(rows, targets)
     mean, deviation = theirs.predict(places, return_std=True)
-    got = GP.given(kernel, logs, rows, targets, mean=0.0).predict(places)
+    got = GP.conditioned(kernel, logs, rows, targets, mean=0.0).predict(places)
     assert got.mean == pytest.approx(mean, rel=1e-6, abs=1e-9)
     assert got.variance == pytest.approx(deviation**2, rel=1e-6)
 
@@ -156,7 +156,7 @@ def test_rows_in_another_order_have_the_same_likelihood(n: int) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=label)
 def test_the_profiled_mean_maximises_the_likelihood(kernel: Kernel) -> None:
     known = case(kernel, 10, seed=4)
-    found = GP.given(kernel, known.logs, known.rows, known.targets).mean
+    found = GP.conditioned(kernel, known.logs, known.rows, known.targets).mean
     assert found == pytest.approx(slow_mean(known), rel=1e-8)
     best = slow_likelihood(known, found)
     for step in (1e-2, 1.0):
@@ -170,7 +170,7 @@ def test_the_profiled_mean_maximises_the_likelihood(kernel: Kernel) -> None:
 def test_the_posterior_is_that_of_plain_linear_algebra(kernel: Kernel, n: int) -> None:
     known = case(kernel, n, seed=n)
     for mean in (None, 0.0, 1.3):
-        process = GP.given(kernel, known.logs, known.rows, known.targets, mean)
+        process = GP.conditioned(kernel, known.logs, known.rows, known.targets, mean)
         expected = slow_posterior(known, slow_mean(known) if mean is None else mean)
         got = process.predict(known.places)
         assert got.mean == pytest.approx(expected[0], rel=1e-7, abs=1e-9)
@@ -180,7 +180,7 @@ def test_the_posterior_is_that_of_plain_linear_algebra(kernel: Kernel, n: int) -
 @pytest.mark.parametrize("kernel", KERNELS, ids=label)
 def test_a_rows_slope_is_that_of_differences(kernel: Kernel) -> None:
     known, numbers = case(kernel, 12, seed=6), list(kernel.numbers)
-    process = GP.given(kernel, known.logs, known.rows, known.targets)
+    process = GP.conditioned(kernel, known.logs, known.rows, known.targets)
 
     def moved(row: Array, position: Array) -> Array:
         other = row.copy()
@@ -200,12 +200,12 @@ def test_a_rows_slope_is_that_of_differences(kernel: Kernel) -> None:
 def test_one_result_worked_by_hand() -> None:
     """Amplitude 3, noise 1, one result 2 at the very row: a quarter of the way back to mean 0."""
     rows, targets = np.array([[0.4]]), np.array([2.0])
-    process = GP.given(Kernel((None,)), np.log([0.3, 3.0, 1.0]), rows, targets, mean=0.0)
+    process = GP.conditioned(Kernel((None,)), np.log([0.3, 3.0, 1.0]), rows, targets, mean=0.0)
     assert process.predict(rows).mean == pytest.approx([1.5], rel=1e-12)
     assert process.predict(rows).variance == pytest.approx([0.75], rel=1e-12)
     far = process.predict(np.array([[1e3]]))
     assert (far.mean[0], far.variance[0]) == (0.0, process.kernel.diagonal(process.logs))
-    assert GP.given(process.kernel, process.logs, rows, targets).mean == pytest.approx(2.0)
+    assert GP.conditioned(process.kernel, process.logs, rows, targets).mean == pytest.approx(2.0)
 
 
 # Believing
@@ -214,19 +214,19 @@ def test_one_result_worked_by_hand() -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=label)
 def test_believing_is_conditioning_on_the_means(kernel: Kernel) -> None:
     known, running = case(kernel, 9, seed=2), mixed_rows(3, kernel.sizes, 77)
-    process = GP.given(kernel, known.logs, known.rows, known.targets)
+    process = GP.conditioned(kernel, known.logs, known.rows, known.targets)
     mean = slow_mean(known)
     means, variances = slow_posterior(known._replace(places=running), mean)
     by_hand = known._replace(
         rows=np.concatenate((known.rows, running)), targets=np.concatenate((known.targets, means))
     )
-    believing = process.believing(running)
-    got, expected = believing.predict(known.places), slow_posterior(by_hand, mean)
+    with_pending = process.with_pending(running)
+    got, expected = with_pending.predict(known.places), slow_posterior(by_hand, mean)
     assert got.mean == pytest.approx(expected[0], rel=1e-7, abs=1e-9)
     assert got.variance == pytest.approx(expected[1], rel=1e-7)
     # What it expected anyhow changes no mean, but leaves less to be known.
     everywhere = np.concatenate((known.places, known.rows, running))
-    before, after = process.predict(everywhere), believing.predict(everywhere)
+    before, after = process.predict(everywhere), with_pending.predict(everywhere)
     assert after.mean == pytest.approx(before.mean, rel=1e-8, abs=1e-9)
     assert (after.variance <= before.variance * (1 + 1e-9)).all()
     assert (after.variance[-3:] < variances).all()
@@ -234,9 +234,12 @@ def test_believing_is_conditioning_on_the_means(kernel: Kernel) -> None:
 
 def test_believing_nothing_is_the_same_process_and_believing_twice_is_believing_both() -> None:
     known, running = case(Kernel((None, 2)), 6, seed=1), mixed_rows(2, (None, 2), 5)
-    process = GP.given(*known[:4])
-    assert process.believing(running[:0]) is process
-    both, twice = process.believing(running), process.believing(running[:1]).believing(running[1:])
+    process = GP.conditioned(*known[:4])
+    assert process.with_pending(running[:0]) is process
+    both, twice = (
+        process.with_pending(running),
+        process.with_pending(running[:1]).with_pending(running[1:]),
+    )
     assert both.mean == twice.mean == process.mean
     assert twice.targets == pytest.approx(both.targets, rel=1e-10)
     assert (twice.rows == both.rows).all() and len(process.rows) == 6
@@ -284,7 +287,7 @@ def test_many_equal_rows_with_hardly_any_noise_work() -> None:
     rows, targets = np.tile([0.3, 1.0], (30, 1)), np.linspace(-1, 1, 30)
     value, gradient = likelihood(Data.of(kernel, rows, targets), logs)
     assert np.isfinite(value) and np.isfinite(gradient).all()
-    process = GP.given(kernel, logs, rows, targets)
+    process = GP.conditioned(kernel, logs, rows, targets)
     got = process.predict(np.array([[0.3, 1.0], [0.3, 0.0], [0.9, 1.0]]))
     assert got.mean[0] == pytest.approx(0.0, abs=1e-3)
     assert np.isfinite(got.mean).all() and (got.variance > 0).all()
@@ -297,7 +300,7 @@ def test_many_equal_rows_with_hardly_any_noise_work() -> None:
 def test_without_noise_a_variance_is_never_less_than_rounding(n: int) -> None:
     kernel, logs = Kernel((None, None)), np.log([0.05, 0.05, 3.0, 1e-300])
     rows, targets = mixed_rows(n, kernel.sizes, 1), np.linspace(-1, 1, n)
-    process = GP.given(kernel, logs, rows, targets)
+    process = GP.conditioned(kernel, logs, rows, targets)
     got = process.predict(rows)
     assert got.mean == pytest.approx(targets, abs=1e-9)
     for variance in (got.variance, np.array([process.slope(row)[1] for row in rows])):
@@ -327,15 +330,15 @@ def test_variances_lie_between_nothing_and_the_priors(
     kernel, logs, rows = table
     rng = np.random.default_rng(seed)
     targets, most = rng.standard_normal(len(rows)), kernel.diagonal(logs)
-    process = GP.given(kernel, logs, rows, targets)
+    process = GP.conditioned(kernel, logs, rows, targets)
     places = np.concatenate((mixed_rows(5, kernel.sizes, seed), rows))
     got = process.predict(places)
     assert ((got.variance > 0) & (got.variance <= most)).all()
     assert np.isfinite(got.mean).all()
-    shifted = GP.given(kernel, logs, rows, 2.0 * targets + 5.0).predict(places)
+    shifted = GP.conditioned(kernel, logs, rows, 2.0 * targets + 5.0).predict(places)
     assert shifted.mean == pytest.approx(2.0 * got.mean + 5.0, rel=1e-6, abs=1e-5)
     assert (shifted.variance == got.variance).all()
     for place, mean, variance in zip(places, *got, strict=True):
         assert process.slope(place)[:2] == pytest.approx((mean, variance), rel=1e-6, abs=1e-6)
-    more = process.believing(places[:2]).predict(places)
+    more = process.with_pending(places[:2]).predict(places)
     assert (more.variance <= got.variance + 1e-9 * most).all()

@@ -142,7 +142,7 @@ def test_a_row_has_the_same_value_alone_and_among_many(monkeypatch: pytest.Monke
     forest = grown(rows, targets, MIXED)
     whole = forest.predict(rows)
     assert [forest.predict(row[None])[0] for row in rows[:20]] == whole[:20].tolist()
-    monkeypatch.setattr(trees, "_TOGETHER", 70)
+    monkeypatch.setattr(trees, "_BATCH", 70)
     assert forest.predict(rows).tolist() == whole.tolist()
     assert forest.predict(rows[:0]).shape == (0,)
 
@@ -190,7 +190,7 @@ def test_the_fit_is_as_good_as_that_of_scikit_learn(noise: float) -> None:
 
 def test_there_are_as_many_trees_as_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, targets = mixed(30)
-    monkeypatch.setattr(trees, "_TOGETHER", 4 * 30)
+    monkeypatch.setattr(trees, "_BATCH", 4 * 30)
     assert len(grown(rows, targets, MIXED, trees=10).roots) == 10
 
 

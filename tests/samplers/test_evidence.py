@@ -12,7 +12,7 @@ from priorband.samplers.evidence import (
     bounded,
     encoded,
     evidence,
-    known_losses,
+    losses_with_failures,
     standardised,
     unit_fidelity,
 )
@@ -69,7 +69,7 @@ def test_a_failure_counts_as_the_worst_of_its_fidelity_or_else_of_all() -> None:
         *((1, 0.1, 81, 1.0), (1, 0.2, 81, math.nan), (1, 0.3, 81, 2.0)),
         *((1, 0.4, 27, 9.0), (1, 0.5, 9, math.inf)),
     ).state.history.observations
-    losses = known_losses(ended)
+    losses = losses_with_failures(ended)
     assert losses is not None
     assert losses.tolist() == [1.0, 2.0, 2.0, 9.0, 9.0]
 

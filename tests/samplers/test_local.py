@@ -263,10 +263,10 @@ def test_a_ball_reaches_other_choices(choices: list[int]) -> None:
 
 
 BAD: list[tuple[type, dict[str, Any], str]] = [
-    (Perturb, {"rate": 0}, "`rate` must lie in (0, 1], got 0."),
-    (Perturb, {"rate": 1.5}, "`rate` must lie in (0, 1], got 1.5."),
-    (Perturb, {"rate": math.nan}, "`rate` must lie in (0, 1], got nan."),
-    (Perturb, {"rate": "0.5"}, "`rate` must lie in (0, 1], got '0.5'."),
+    (Perturb, {"rate": 0}, "`rate` must be in (0, 1], got 0."),
+    (Perturb, {"rate": 1.5}, "`rate` must be in (0, 1], got 1.5."),
+    (Perturb, {"rate": math.nan}, "`rate` must be in (0, 1], got nan."),
+    (Perturb, {"rate": "0.5"}, "`rate` must be in (0, 1], got '0.5'."),
     (Perturb, {"sigma": 0}, "`sigma` must be a positive number, got 0."),
     (Perturb, {"sigma": math.inf}, "`sigma` must be a positive number, got inf."),
     (Perturb, {"sigma": None}, "`sigma` must be a positive number, got None."),

@@ -390,9 +390,9 @@ def test_whatever_was_told_a_configuration_of_the_space_is_drawn(
 
 BAD: list[tuple[dict[str, Any], str]] = [
     *(({"candidates": n}, "`candidates` must be a whole number of") for n in (0, -1, 2.5, "3")),
-    *(({"good": share}, "`good` must lie in (0, 0.5]") for share in (0, 0.6, math.nan, None)),
+    *(({"good": share}, "`good` must be in (0, 0.5]") for share in (0, 0.6, math.nan, None)),
     *(({"widening": by}, "`widening` must be a positive") for by in (0, -1, math.inf, "wide")),
-    *(({"least_bandwidth": w}, "`least_bandwidth` must lie in") for w in (0, 1e-10, 2, True)),
+    *(({"least_bandwidth": w}, "`least_bandwidth` must be in") for w in (0, 1e-10, 2, True)),
 ]
 
 

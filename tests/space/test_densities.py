@@ -18,8 +18,8 @@ from priorband.space.densities import (
     Density,
     Flat,
     TruncatedNormal,
-    favouring,
     normalised_steps,
+    preferred_choice,
 )
 
 exact = settings(max_examples=examples(100))
@@ -240,7 +240,7 @@ def test_choices_moved_to_another_have_their_mode_there(weights: list[int], data
     if len(set(weights)) > 1:
         assert sorted(moved.probabilities) == sorted(density.probabilities)
     else:
-        assert moved == favouring(index, len(weights), 4.0)
+        assert moved == preferred_choice(index, len(weights), 4.0)
 
 
 @pytest.mark.parametrize(
@@ -250,6 +250,6 @@ def test_choices_moved_to_another_have_their_mode_there(weights: list[int], data
 def test_a_favoured_choice_has_its_weight_against_each_other(
     size: int, weight: float, share: float
 ) -> None:
-    density = favouring(1, size, weight)
+    density = preferred_choice(1, size, weight)
     assert density.probabilities[1] == pytest.approx(share)
     assert density.probabilities[0] == pytest.approx((1 - share) / (size - 1))

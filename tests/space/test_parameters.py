@@ -185,11 +185,11 @@ def test_a_set_of_choices_is_refused_because_its_order_changes_between_processes
     [
         (["a", "b", "a"], "Choices must differ, got 'a' and 'a'."),
         ([1, True], "Choices must differ, got 1 and True."),
-        ([1.0, math.nan], "A choice must equal itself, got nan."),
+        ([1.0, math.nan], "A choice must be equal to itself, got nan."),
         ([], "`choices` is empty. Give at least one value."),
-        ("adam", "`choices` must be a list of values in an order, got 'adam'."),
-        (None, "`choices` must be a list of values in an order, got None."),
-        (3, "`choices` must be a list of values in an order, got 3."),
+        ("adam", "`choices` must be an ordered list of values, got 'adam'."),
+        (None, "`choices` must be an ordered list of values, got None."),
+        (3, "`choices` must be an ordered list of values, got 3."),
         ([[1], [2]], "Choices must be hashable, got [1]. Use a tuple or a name for it."),
     ],
 )

@@ -194,8 +194,8 @@ def test_beliefs_may_be_given_apart_from_the_space() -> None:
 @pytest.mark.parametrize(
     ("beliefs", "message"),
     [
-        ({"z": 1}, "A prior for unknown `z`. Known: act, batch, decay"),
-        ({"layer": 2}, "A prior for unknown `layer`. Did you mean 'layers'?"),
+        ({"z": 1}, "The prior names an unknown parameter `z`. Known: act, batch, decay"),
+        ({"layer": 2}, "names an unknown parameter `layer`. Did you mean 'layers'?"),
         ({"classes": 10}, "`classes` is a constant and takes no prior. Drop it"),
         ({"lr": 5}, "Parameter `lr`: The prior must be a number in [1e-05, 0.1], got 5."),
         ({"epochs": 3}, "`epochs` is the fidelity and takes no prior. Drop it."),
@@ -272,8 +272,8 @@ def test_a_density_rounds_alike_alone_and_in_a_batch(dimensions: int) -> None:
 
 
 def test_a_whole_priors_confidence_is_a_word() -> None:
-    with pytest.raises(SpaceError, match="must be a word, got 4: a number means a width here"):
-        pb.prior(UNIT, {"x": 0.3}, confidence=4)
+    with pytest.raises(SpaceError, match="must be a word, got 4: a number is a width for some"):
+        lib.prior(UNIT, {"x": 0.3}, confidence=4)
 
 
 def test_the_one_value_that_a_mixture_names_need_not_be_its_mode() -> None:

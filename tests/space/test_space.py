@@ -196,7 +196,7 @@ def test_names_may_be_in_any_script() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "A space needs at least one parameter to search, got an empty one."),
+        ({}, "A space needs at least one parameter to search, got none."),
         ({"k": Constant(1)}, "at least one parameter to search, got only constants."),
         ({"": Float(0, 1)}, "A parameter's name must be printable text, got ''."),
         ({"a\nb": Float(0, 1)}, r"A parameter's name must be printable text, got 'a\nb'."),
@@ -210,8 +210,8 @@ def test_names_may_be_in_any_script() -> None:
             "`x` must be one of Float, Integer, Categorical, Ordinal, Constant, got (0, 1).",
         ),
         ({"x": Float}, "`x` must be one of Float, Integer, Categorical, Ordinal, Constant, got"),
-        ([Float(0, 1)], "A space is made of a dict of parameters by name, got [Float("),
-        (None, "A space is made of a dict of parameters by name, got None."),
+        ([Float(0, 1)], "`parameters` must be a dict of parameters by name, got [Float("),
+        (None, "`parameters` must be a dict of parameters by name, got None."),
     ],
 )
 def test_a_space_that_cannot_be_is_refused(parameters: Any, message: str) -> None:

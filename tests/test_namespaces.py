@@ -1,0 +1,29 @@
+"""The namespaces `priorband.samplers` and `priorband.schedulers`: what methods are composed of."""
+
+from types import ModuleType
+
+import pytest
+
+import priorband as pb
+from priorband import samplers, schedulers
+
+
+@pytest.mark.parametrize("package", [samplers, schedulers])
+def test_exported_names_are_sorted_and_are_not_modules(package: ModuleType) -> None:
+    names: list[str] = package.__all__
+    assert names == sorted(set(names))
+    assert not [name for name in names if isinstance(getattr(package, name), ModuleType)]
+
+
+@pytest.mark.parametrize("package", [samplers, schedulers])
+def test_exported_names_are_the_same_as_those_of_priorband(package: ModuleType) -> None:
+    shared = set(package.__all__) & set(pb.__all__)
+    assert shared
+    for name in shared:
+        assert getattr(package, name) is getattr(pb, name)
+
+
+@pytest.mark.parametrize("package", [samplers, schedulers])
+def test_every_exported_name_has_an_example_or_is_one_value(package: ModuleType) -> None:
+    without = [name for name in package.__all__ if ">>>" not in getattr(package, name).__doc__]
+    assert without in (["Chances", "Scores"], [])

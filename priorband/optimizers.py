@@ -37,7 +37,9 @@ class Optimizer:
     `opening` draws the first evaluation, a full training outside the plan. `eta` and `sizes` shape
     the ladder, `incumbent` says which configuration counts as the best.
 
-    >>> from priorband import FromUniform, Hyperband, Optimizer
+    >>> from priorband import Optimizer
+    >>> from priorband.samplers import FromUniform
+    >>> from priorband.schedulers import Hyperband
     >>> Optimizer(Hyperband(), FromUniform(), eta=4).scheduler
     Hyperband()
     """

@@ -1,6 +1,8 @@
 """Contracts that every sampler, scheduler and optimizer keeps: run them on parts of your own.
 
->>> from priorband import ASHA, FromPrior, Optimizer
+>>> from priorband import Optimizer
+>>> from priorband.samplers import FromPrior
+>>> from priorband.schedulers import ASHA
 >>> check_sampler(FromPrior())
 >>> check_scheduler(ASHA())
 >>> check_optimizer(Optimizer(ASHA(), FromPrior()))

@@ -13,16 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband import (
-    Fidelity,
-    Float,
-    LossError,
-    PriorbandError,
-    Space,
-    SpaceError,
-    Study,
-    TrialError,
-)
+from priorband import Fidelity, Float, PriorbandError, Space, Study
+from priorband.errors import LossError, SpaceError, TrialError
 
 lib: Any = pb  # a person in a hurry has no type checker
 Make = Callable[[], object]
@@ -313,7 +305,7 @@ def test_nothing_that_a_person_passes_brings_another_error_than_ours(
     for make in makes:
         try:
             make()
-        except (PriorbandError, pb.SingleRungWarning):
+        except (PriorbandError, pb.errors.SingleRungWarning):
             continue
 
 

@@ -11,19 +11,9 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
-    Config,
-    Fidelity,
-    History,
-    Integer,
-    Observation,
-    Slot,
-    Space,
-    State,
-    Study,
-    Trial,
-)
+from priorband import Config, Fidelity, History, Integer, Observation, Space, State, Study, Trial
 from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.trial import Slot
 
 SPACE = Space({"n": Integer(1, 6, prior=2)})  # small, so that configurations come again
 FIDELITIES = (1, 2, 3, 5, 9)  # rungs, and others

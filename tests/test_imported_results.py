@@ -6,16 +6,9 @@ import pytest
 from amounts import MODELLED, slow
 from numpy.random import default_rng
 
-from priorband import (
-    Fidelity,
-    Float,
-    Integer,
-    Shares,
-    Space,
-    Study,
-    TrialError,
-    methods,
-)
+from priorband import Fidelity, Float, Integer, Space, Study, methods
+from priorband.errors import TrialError
+from priorband.samplers import Shares
 from priorband.testing import noise
 
 SPACE = Space({"x": Float(0.0, 1.0, prior=0.4), "n": Integer(1, 100)})

@@ -14,27 +14,22 @@ import pytest
 from amounts import MODELLED, slow
 
 from priorband import (
-    ASHA,
     Config,
-    ConfigError,
     Fidelity,
     Float,
-    FromUniform,
-    Hyperband,
     Integer,
     Optimizer,
-    PriorMode,
-    Shares,
-    SingleRungWarning,
-    Slot,
     Space,
-    SpaceError,
     Study,
     methods,
     optimizer,
     simulate,
 )
+from priorband.errors import ConfigError, SingleRungWarning, SpaceError
+from priorband.samplers import FromUniform, PriorMode, Shares
+from priorband.schedulers import ASHA, Hyperband
 from priorband.testing import Flaky, example_space, noise, play
+from priorband.trial import Slot
 
 SPACE = Space({"x": Float(0.0, 1.0, prior=0.4), "n": Integer(1, 100)})
 WISH = {"x": 0.123, "n": 7}

@@ -5,13 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from priorband import (
-    Config,
-    Hartmann,
-    SpaceError,
-    benchmark_prior,
-)
+from priorband import Config
+from priorband.benchmarks import Hartmann, benchmark_prior
 from priorband.benchmarks.hartmann import CORRELATIONS
+from priorband.errors import SpaceError
 
 LAST_DIGIT = 3e-16
 

@@ -11,11 +11,11 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import Config, ConfigError, SpaceError, Study, simulate
+from priorband import Config, Study, simulate
 from priorband.benchmarks import tabular
 from priorband.benchmarks.base import Array, Benchmark
 from priorband.benchmarks.tabular import Tabular, nearest_points
-from priorband.errors import DataError
+from priorband.errors import ConfigError, DataError, SpaceError
 
 Write = Callable[[str], Path]
 

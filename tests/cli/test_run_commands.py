@@ -91,9 +91,9 @@ import priorband as pb
 from numpy.random import Generator
 SPACE, FIDELITY = pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 9)
 class Mine:
-    def sample(self, state: pb.State, rung: int, rng: Generator) -> pb.Draw:
-        return pb.FromUniform().sample(state, rung, rng)
-METHOD = pb.Optimizer(pb.ASHA(), Mine())
+    def sample(self, state: pb.State, rung: int, rng: Generator) -> pb.samplers.Draw:
+        return pb.samplers.FromUniform().sample(state, rung, rng)
+METHOD = pb.Optimizer(pb.schedulers.ASHA(), Mine())
 def f(trial):
     return trial.config["x"]
 """
@@ -172,7 +172,7 @@ def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
         }
     )
     for name in ("list", "broken", "twice", "untyped", "unknown", "wrong", "belief", "missing"):
-        with pytest.raises(pb.SpaceError):
+        with pytest.raises(pb.errors.SpaceError):
             load_space(str(tmp_path / f"{name}.json"))
 
 

@@ -14,22 +14,20 @@ from amounts import MODELLED, slow_unless_in
 from numpy.random import Generator
 
 from priorband import (
-    ConfigError,
-    Draw,
     Fidelity,
-    FromUniform,
-    Hartmann,
-    Hyperband,
     Observation,
     Optimizer,
     Run,
     State,
     Study,
-    benchmark_prior,
     methods,
     optimizer,
     simulate,
 )
+from priorband.benchmarks import Hartmann, benchmark_prior
+from priorband.errors import ConfigError
+from priorband.samplers import Draw, FromUniform
+from priorband.schedulers import Hyperband
 from priorband.streams import generator
 from priorband.testing import Flaky, check_failures, check_optimizer, example_space, noise
 

@@ -10,39 +10,39 @@ from numpy.random import PCG64, Generator
 from priorband import (
     Categorical,
     Config,
-    ConfigError,
     Constant,
-    Crossover,
-    Done,
-    Draw,
-    Drawn,
-    Ensemble,
     ExhaustedError,
     Fidelity,
-    Fixed,
     Float,
-    FromPrior,
-    FromUniform,
-    FullFidelity,
-    Grid,
     History,
-    Hypersphere,
     Integer,
-    Mix,
     Optimizer,
-    Perturb,
-    PriorMode,
     Space,
-    Spent,
-    Staged,
     State,
     Study,
     ensemble,
     methods,
     optimizer,
 )
+from priorband.conditions import Done, Drawn, Spent
+from priorband.errors import ConfigError
+from priorband.samplers import (
+    Crossover,
+    Draw,
+    Ensemble,
+    Fixed,
+    FromPrior,
+    FromUniform,
+    Grid,
+    Hypersphere,
+    Mix,
+    Perturb,
+    PriorMode,
+    Staged,
+)
 from priorband.samplers.base import Sampler
 from priorband.samplers.ensemble_policy import ConstantShare, Decay, Dynamic, Half, Linear, Zero
+from priorband.schedulers import FullFidelity
 from priorband.testing import check_sampler, example_states
 
 SAMPLERS: dict[str, Sampler] = {

@@ -12,29 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorband import (
-    ASHA,
     Beta,
     Categorical,
     Config,
-    ConfigError,
     Constant,
-    Draw,
-    Ensemble,
     Fidelity,
     Float,
-    FromPrior,
-    FromUniform,
-    Hyperband,
     Integer,
-    MethodError,
     Mixture,
     Normal,
     Optimizer,
     Ordinal,
-    Perturb,
     Prior,
     Space,
-    SpaceError,
     State,
     Study,
     Trial,
@@ -47,9 +37,11 @@ from priorband import (
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import registry
 from priorband.durable.serialize import config_reader, config_writer, short_repr, to_data
-from priorband.errors import FormatError
+from priorband.errors import ConfigError, FormatError, MethodError, SpaceError
 from priorband.problem import Problem
+from priorband.samplers import Draw, Ensemble, FromPrior, FromUniform, Perturb
 from priorband.samplers.ensemble_policy import ensemble
+from priorband.schedulers import ASHA, Hyperband
 from priorband.space.densities import Array
 from priorband.streams import Generator, generator
 from priorband.testing import example_space, noise

@@ -13,7 +13,7 @@ import pytest
 from amounts import slow
 from waiting import wait_until
 
-from priorband import DataError, FormatError, HaltedError, StorageError
+from priorband.errors import DataError, FormatError, HaltedError, StorageError
 from priorband.experiments import runner
 from priorband.experiments.cases import Case, CaseGrid
 from priorband.experiments.progress import Progress, TimeEstimate

@@ -61,7 +61,7 @@ class Case:
         shutil.copytree(self.folder, copy)
         try:
             assert events(copy, read_only) == self.shapes.events
-        except (pb.DamagedError, pb.FormatError, pb.StorageError) as error:
+        except (pb.errors.DamagedError, pb.errors.FormatError, pb.errors.StorageError) as error:
             message = str(error)
             assert str(copy) in message
             assert "priorband journal salvage" in message or " has format " in message
@@ -95,7 +95,7 @@ def saved(folder: Path, new: Path) -> Salvage:
     """A new study; what it is about is given again only where it must be."""
     try:
         return salvage(folder, new)
-    except pb.DamagedError as error:
+    except pb.errors.DamagedError as error:
         assert "problem=" in str(error)
         return salvage(folder, new, PROBLEM)
 
@@ -231,7 +231,7 @@ def test_a_foreign_database_is_not_a_study(shapes: Shapes, place: Path, head: bo
     if head:
         case.save()
     else:
-        with pytest.raises(pb.FormatError, match="no study"):
+        with pytest.raises(pb.errors.FormatError, match="no study"):
             check(case.folder)
 
 
@@ -239,7 +239,7 @@ def test_a_newer_version_is_refused_and_left_alone(shapes: Shapes, place: Path) 
     case = Case(shapes, place, "closed", lambda folder: _set_version(folder, 2))
     assert "has format 2, this library reads up to 1. Install a newer" in case.message
     assert any("has format 2" in finding.what for finding in check(case.folder).findings)
-    with pytest.raises(pb.FormatError, match="Install a newer"):
+    with pytest.raises(pb.errors.FormatError, match="Install a newer"):
         salvage(case.folder, place / "new")
     assert not (place / "new").exists()
 
@@ -258,7 +258,7 @@ def test_a_study_whose_records_are_gone_is_never_begun_anew(place: Path) -> None
     with pb.open_study(place / "live", SPACE, EPOCHS) as study:
         tell_some(study, 1)
         shutil.copytree(place / "live", place / "copy", ignore=shutil.ignore_patterns("*-wal"))
-    with pytest.raises(pb.DamagedError, match="ends at record 0"):
+    with pytest.raises(pb.errors.DamagedError, match="ends at record 0"):
         pb.open_study(place / "copy", SPACE, EPOCHS)
     assert HighWater(place / "copy").read()[0] == 3
 

@@ -14,27 +14,24 @@ from amounts import MODELLED, slow, slow_unless_in
 from priorband import (
     Categorical,
     Constant,
-    Enough,
     Fidelity,
     Float,
-    FromUniform,
-    FullFidelity,
-    GPSearch,
-    Hartmann,
     Histogram,
     Integer,
-    MethodError,
     Optimizer,
     Ordinal,
     Space,
     State,
     Study,
-    Trained,
-    benchmark_prior,
     prior,
     simulate,
 )
+from priorband.benchmarks import Hartmann, benchmark_prior
+from priorband.conditions import Enough, Trained
+from priorband.errors import MethodError
+from priorband.samplers import FromUniform, GPSearch
 from priorband.samplers.gaussian import prior_weight
+from priorband.schedulers import FullFidelity
 from priorband.streams import generator
 from priorband.testing import example_space
 
@@ -423,7 +420,8 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any], message: str) -> None
 # Threads
 
 ASKING = """
-from priorband import Hartmann, Study, simulate
+from priorband import Study, simulate
+from priorband.benchmarks import Hartmann
 benchmark = Hartmann(6)
 study = Study(benchmark.space, benchmark.fidelity, "bo", 1)
 simulate(study, benchmark, budget=16)

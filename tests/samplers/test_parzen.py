@@ -19,21 +19,19 @@ from priorband import (
     Config,
     Constant,
     Fidelity,
-    Fixed,
     Float,
-    FromUniform,
-    Hyperband,
     Integer,
-    MethodError,
-    Mix,
     Optimizer,
     Ordinal,
     Space,
     State,
     Study,
 )
+from priorband.errors import MethodError
 from priorband.models.kde import KDE
+from priorband.samplers import Fixed, FromUniform, Mix
 from priorband.samplers.parzen import TPE, groups, ranked, split_sizes
+from priorband.schedulers import Hyperband
 from priorband.testing import check_sampler, example_space, play
 
 EPOCHS = Fidelity("epochs", 1, 27)

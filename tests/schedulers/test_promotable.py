@@ -11,28 +11,20 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
+from priorband import Fidelity, Float, History, Optimizer, Space, State, Study, Trial
+from priorband.brackets import BracketStatus, bracket_status
+from priorband.errors import SingleRungWarning
+from priorband.ladder import Rule
+from priorband.samplers import FromUniform, PriorMode
+from priorband.schedulers import (
     ASHA,
     AsyncHyperband,
-    Fidelity,
-    Float,
-    FromUniform,
     FullFidelity,
-    History,
     Hyperband,
-    Optimizer,
-    PriorMode,
     Promote,
     Sample,
-    SingleRungWarning,
-    Space,
-    State,
-    Study,
     SuccessiveHalving,
-    Trial,
 )
-from priorband.brackets import BracketStatus, bracket_status
-from priorband.ladder import Rule
 from priorband.schedulers.base import Scheduler, promotable
 from priorband.streams import Random
 from priorband.testing import check_scheduler

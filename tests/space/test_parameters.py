@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband import Categorical, ConfigError, Constant, Float, Integer, Ordinal, SpaceError
+from priorband import Categorical, Constant, Float, Integer, Ordinal
+from priorband.errors import ConfigError, SpaceError
 
 lib: Any = pb  # a person in a hurry has no type checker
 exact = settings(max_examples=examples(150))

@@ -27,10 +27,10 @@ from priorband import (
     Normal,
     Ordinal,
     Space,
-    SpaceError,
     Study,
     Uniform,
 )
+from priorband.errors import SpaceError
 from priorband.space.densities import Array, Choices, Flat, TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker

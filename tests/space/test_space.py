@@ -12,18 +12,8 @@ from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
-    Categorical,
-    Config,
-    ConfigError,
-    Constant,
-    Float,
-    Integer,
-    Ordinal,
-    Space,
-    SpaceError,
-    Study,
-)
+from priorband import Categorical, Config, Constant, Float, Integer, Ordinal, Space, Study
+from priorband.errors import ConfigError, SpaceError
 
 exact = settings(max_examples=examples(100))
 

@@ -7,27 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from priorband import (
-    ASHA,
-    Categorical,
-    Fidelity,
-    Float,
-    FromUniform,
-    FullFidelity,
-    Hartmann,
-    Hyperband,
-    LossError,
-    Optimizer,
-    Run,
-    Sample,
-    Slot,
-    Space,
-    State,
-    Study,
-    simulate,
-)
-from priorband.errors import ArgumentError
+from priorband import Categorical, Fidelity, Float, Optimizer, Run, Space, State, Study, simulate
+from priorband.benchmarks import Hartmann
+from priorband.errors import ArgumentError, LossError
+from priorband.samplers import FromUniform
+from priorband.schedulers import ASHA, FullFidelity, Hyperband, Sample
 from priorband.testing import Flaky, noise
+from priorband.trial import Slot
 from priorband.workers.simulation import Plan, carried_out
 
 SPACE = Space({"x": Float(0.0, 1.0)})

@@ -158,9 +158,9 @@ def test_metrics_without_end_do_not_spoil_the_study(study: pb.DurableStudy) -> N
 
 def test_a_record_that_nobody_could_read_is_not_written(study: pb.DurableStudy) -> None:
     trial = study.ask()
-    with pytest.raises(pb.FormatError, match="too long"):
+    with pytest.raises(pb.errors.FormatError, match="too long"):
         to_json({"reason": "x" * LONGEST})
-    with pytest.raises(pb.FormatError, match="too long"):
+    with pytest.raises(pb.errors.FormatError, match="too long"):
         study.fail(trial, "x" * LONGEST)
     with pb.open_study(study.where) as again:
         assert again.state.history.running == (trial,)

@@ -78,12 +78,11 @@ class Optimizer:
 
     def decide(self, state: State, seed: int) -> Decision:
         """The next trial and the chances behind it."""
-        number = len(state.history)
-        queued = state.history.queued
+        number, queued, drawn = state.history.upcoming()
         if queued is not None and queued.fidelity is not None:
             draw = Draw(queued.config, QUEUED)
             return Decision(_new(number, draw, queued.fidelity, None))
-        if queued is None and self.opening is not None and not state.history.drawn:
+        if queued is None and self.opening is not None and not drawn:
             top = state.ladder.top
             draw = self.opening.sample(state, top, generator(seed, number, "sampler"))
             return Decision(_new(number, draw, state.ladder.fidelities[top], None), draw.chances)

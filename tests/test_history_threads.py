@@ -60,6 +60,7 @@ QUERIES: dict[str, Query] = {
     },
     "len": len,
     "repr": repr,
+    "upcoming": lambda history: history.upcoming(),
     "trial": lambda history: history.trial(6),
     "outcome": lambda history: history.outcome(2),
     "best_at": lambda history: history.best_at(1),

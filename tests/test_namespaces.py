@@ -24,6 +24,6 @@ def test_exported_names_are_the_same_as_those_of_priorband(package: ModuleType) 
 
 
 @pytest.mark.parametrize("package", [samplers, schedulers])
-def test_every_exported_name_has_an_example_or_is_one_value(package: ModuleType) -> None:
-    without = [name for name in package.__all__ if ">>>" not in getattr(package, name).__doc__]
-    assert without in (["Chances", "Scores"], [])
+def test_every_exported_name_has_an_example_except_what_is_only_read(package: ModuleType) -> None:
+    docs = {name: getattr(package, name).__doc__ for name in package.__all__}
+    assert {name for name, text in docs.items() if ">>>" not in text} <= {"Chances", "Scores"}

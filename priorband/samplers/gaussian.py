@@ -1,4 +1,4 @@
-"""Bayesian optimisation: a Gaussian process of the losses, and where it expects to improve most."""
+"""Bayesian optimisation: maximise the expected improvement under a Gaussian process."""
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
@@ -27,12 +27,16 @@ Over = Literal["full", "rung", "joint"]
 Combine = Literal["sum", "product"]
 
 STEP = 2.0**-20
-"""Positions are multiples of this, so that last bits of arithmetic seldom make another trial."""
-_LOOKED_AT = 256
+"""Positions are rounded to multiples of this, so that rounding errors rarely change a trial."""
+_CHECKED = 256
+"""The number of best rows that are checked for one that was not tried yet."""
 _SHORTLIST = 10
 _NEARBY = 0.05
-"""A process knows least about corners: a free climb for the promise at the highest fidelity, where
-there are few results, ends in one, far from what the shortlist was made for."""
+"""How far the second step of the joint model may move from the shortlist.
+
+There are few results at the highest fidelity, so the process is most uncertain in the corners. A
+search without this limit would end in one of them, far from the shortlist.
+"""
 _TOPS = 10
 _MOST_RUNNING = 100
 _MOST_FITTED = 150
@@ -42,17 +46,32 @@ _FEW = 50
 @final
 @frozen
 class GPSearch:
-    """The configuration with the highest expected improvement under a Gaussian process.
+    """Bayesian optimisation: the highest expected improvement under a Gaussian process.
 
-    It learns `over` the full trainings; or the highest rung with two results more than there are
-    parameters; or all results jointly, the fidelity being an input. The joint model takes the ten
-    candidates that promise most at the rung that is asked for, and climbs from the one that
-    promises most at the highest fidelity. With `two_step` off it looks at the largest fidelity with
-    as many results as parameters, whatever the rung (as the original MOBSTER).
+    Its draws have the origin "model". While there are too few results, it draws uniformly.
 
-    With `beta`, the prior's density to the power `beta / t` weighs the improvement, t being the
-    number of results, running ones included (piBO). `combine` says how the kernels of numbers and
-    choices are joined. At most `most` results are used.
+    Args:
+        over: The results to learn from. "full": full trainings. "rung": the highest rung with at
+            least d + 2 successes, where d is the number of searched parameters. "joint": all
+            results, with the fidelity as an input of the model.
+        beta: If above 0, the expected improvement is multiplied by the prior's density to the
+            power `beta / t` after t results, including running trials (piBO).
+        two_step: Only for "joint". If True, take the ten best candidates at the fidelity of the
+            rung, and search near them for the best at the highest fidelity. If False, search at the
+            highest fidelity with at least d successes, whatever the rung, as the original MOBSTER
+            does.
+        combine: Combine the kernels of numbers and choices as a "sum" or a "product". Use
+            "product" if the choices change which numbers are good.
+        candidates: The number of random candidates.
+        most: The maximum number of results to use.
+
+    Raises:
+        MethodError: If an argument is not one of the allowed values.
+
+    Example:
+        >>> from priorband import FromUniform, FullFidelity, Optimizer, Staged, Trained
+        >>> sampler = Staged(FromUniform(), GPSearch("full"), until=Trained(10))
+        >>> method = Optimizer(FullFidelity(), sampler)
     """
 
     over: Over = "rung"
@@ -76,7 +95,7 @@ class GPSearch:
                 )
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """The most promising configuration that is new; a uniform draw while nothing is known."""
+        """Return the best new configuration; a uniform draw while there are too few results."""
         from priorband.models.threads import one_thread
 
         with one_thread():
@@ -87,14 +106,14 @@ class GPSearch:
             latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
             process = fitted.process.with_pending(latest)
             bonus = self._bonus(state, fitted.results + len(running))
-            return Draw(self._found(_Look(state, rung, process, bonus), rng), MODEL)
+            return Draw(self._best(_Inputs(state, rung, process, bonus), rng), MODEL)
 
     def _fitted(self, state: State) -> "_FittedProcess | None":
-        """The process of what has been told; kept until more is."""
-        results = state.history.observation_count
+        """The process fitted to the results so far, cached; None if there are too few results."""
+        observations = state.history.observation_count
         key = (self.over, self.combine, self.most)
         last = state.history.cached(_FITTED, dict.get, key)
-        if last is not None and last.told == results and last.belongs(state):
+        if last is not None and last.observations == observations and last.belongs(state):
             return last
         fidelity = None
         if self.over != "joint":
@@ -103,15 +122,18 @@ class GPSearch:
             if rung is None:
                 return None
             fidelity = state.ladder.fidelities[rung]
-        found = evidence(state, fidelity, self.most)
-        if found is None:
+        results = evidence(state, fidelity, self.most)
+        if results is None:
             return None
-        process = self._process(state, found)
-        fitted = _FittedProcess(state.space, state.ladder, results, fidelity, found.total, process)
+        fitted = _FittedProcess(
+            *(state.space, state.ladder, observations, fidelity),
+            results=results.total,
+            process=self._process(state, results),
+        )
         state.history.cached(_FITTED, dict.__setitem__, key, fitted)
         return fitted
 
-    def _process(self, state: State, found: Evidence) -> "GP":
+    def _process(self, state: State, results: Evidence) -> "GP":
         from priorband.models.fitting import fit
         from priorband.models.gp import GP, Data
         from priorband.models.kernels import Kernel
@@ -119,11 +141,11 @@ class GPSearch:
         joint = self.over == "joint"
         sizes = (*state.space.sizes, None) if joint else state.space.sizes
         kernel = Kernel(sizes, product=self.combine == "product", graded=joint)
-        fidelities = found.rows[:, -1].tolist() if joint else [1.0] * len(found.rows)
-        few = bounded(fidelities, found.targets, _MOST_FITTED)
-        data = Data.of(kernel, found.rows[few], found.targets[few])
+        fidelities = results.rows[:, -1].tolist() if joint else [1.0] * len(results.rows)
+        few = bounded(fidelities, results.targets, _MOST_FITTED)
+        data = Data.of(kernel, results.rows[few], results.targets[few])
         logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
-        return GP.conditioned(kernel, logs, found.rows, found.targets)
+        return GP.conditioned(kernel, logs, results.rows, results.targets)
 
     def _bonus(self, state: State, results: int) -> "Bonus | None":
         if not self.beta:
@@ -131,39 +153,39 @@ class GPSearch:
         weight = prior_weight(self.beta, results)
         return lambda rows: weight * state.prior.logpdf(rows)
 
-    def _found(self, look: "_Look", rng: Generator) -> Config:
+    def _best(self, inputs: "_Inputs", rng: Generator) -> Config:
         from priorband.models.acquisition import Improvement
         from priorband.models.search import ranked
 
-        space, process = look.state.space, look.process
-        level, best = self._level(look)
-        score = Improvement(process, best, level, look.bonus)
-        groups = self._candidates(look, rng)
+        space, process = inputs.state.space, inputs.process
+        level, best = self._level(inputs)
+        score = Improvement(process, best, level, inputs.bonus)
+        groups = self._candidates(inputs, rng)
         reach = 1.0
         if self.over == "joint" and self.two_step:
-            groups = [_shortlist(look.state, score, np.concatenate(groups))]
-            score = Improvement(process, float(process.targets.min()), (1.0,), look.bonus)
+            groups = [_shortlist(inputs.state, score, np.concatenate(groups))]
+            score = Improvement(process, float(process.targets.min()), (1.0,), inputs.bonus)
             reach = _NEARBY
         rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, reach)
-        return space.config(_new(look.state, rows, 1)[0].tolist())
+        return space.config(_new(inputs.state, rows, 1)[0].tolist())
 
-    def _level(self, look: "_Look") -> tuple[tuple[float, ...], float]:
-        """The fidelity to look at, as a further column, and the best loss there."""
-        process, state = look.process, look.state
+    def _level(self, inputs: "_Inputs") -> tuple[tuple[float, ...], float]:
+        """The fidelity to search at, as a further column, and the best loss there."""
+        process, state = inputs.process, inputs.state
         if self.over != "joint":
             return (), float(process.targets.min())
-        rung: int | None = look.rung
+        rung: int | None = inputs.rung
         if not self.two_step:
             rung = state.rung_with(len(state.space))
-        level = unit_fidelity(state, state.ladder.fidelities[look.rung if rung is None else rung])
+        level = unit_fidelity(state, state.ladder.fidelities[inputs.rung if rung is None else rung])
         there = process.targets[process.rows[:, -1] == level]
         return (level,), float(there.min() if len(there) else process.targets.min())
 
-    def _candidates(self, look: "_Look", rng: Generator) -> list[Array]:
-        """Uniform rows, rows around the best, and where the prior counts, rows from it."""
+    def _candidates(self, inputs: "_Inputs", rng: Generator) -> list[Array]:
+        """Groups of candidates: uniform rows, rows near the best, and rows from the prior."""
         from priorband.models.search import mutated
 
-        space, process = look.state.space, look.process
+        space, process = inputs.state.space, inputs.process
         order = np.argsort(process.targets, kind="stable")[:_TOPS]
         tops = process.rows[order, : len(space)]
         copies = -(-self.candidates // (2 * len(tops)))
@@ -171,32 +193,35 @@ class GPSearch:
             space.uniform(self.candidates, rng),
             mutated(tops, space.sizes, copies, rng),
         ]
-        if look.bonus is not None:
-            prior = look.state.prior
+        if inputs.bonus is not None:
+            prior = inputs.state.prior
             groups.append(np.array([prior.sample(rng) for _ in range(self.candidates // 4)]))
         return groups
 
 
 class _FittedProcess(NamedTuple):
-    """A process, and what it was made of."""
+    """A fitted process, and what it was fitted to."""
 
     space: Space
     ladder: Ladder
-    told: int
+    observations: int
+    """The number of all observations of the history."""
     fidelity: float | None
+    """The fidelity of the results; None for all."""
     results: int
+    """The number of results at that fidelity."""
     process: "GP"
 
     def belongs(self, state: State) -> bool:
-        """Whether it is about the state's space and fidelities."""
+        """Whether it was fitted for the state's space and fidelities."""
         return self.space is state.space and self.ladder is state.ladder
 
 
 _FITTED: CacheKey[dict[tuple[Over, Combine, int], _FittedProcess]] = CacheKey(dict)
 
 
-class _Look(NamedTuple):
-    """All that a single search looks at."""
+class _Inputs(NamedTuple):
+    """The inputs of one search."""
 
     state: State
     rung: int
@@ -205,32 +230,32 @@ class _Look(NamedTuple):
 
 
 def _running(state: State, fidelity: float | None) -> list[Trial]:
-    """Running trials at one fidelity, or at all, in the order they were asked."""
+    """Running trials at one fidelity, or at all of them, in the order they were asked."""
     return [t for t in state.history.running if fidelity is None or t.fidelity == fidelity]
 
 
 def prior_weight(beta: float, results: int) -> float:
-    """The power to which piBO raises the prior's density: it fades with the results."""
+    """The power to which piBO raises the prior's density. It falls with the number of results."""
     return beta / max(results, 1)
 
 
 def settled(space: Space, rows: Array) -> Array:
-    """Rows on configurations that exist, numbers at multiples of the step."""
+    """Round rows to configurations that exist, with numbers at multiples of `STEP`."""
     return space.centred(np.clip(np.round(rows / STEP) * STEP, 0.0, None))
 
 
 def _shortlist(state: State, score: "Improvement", rows: Array) -> Array:
-    """The ten best of some rows."""
+    """The ten best rows."""
     rows = settled(state.space, rows)
     return _new(state, rows[np.argsort(-score(rows), kind="stable")], _SHORTLIST)
 
 
 def _new(state: State, rows: Array, wanted: int) -> Array:
-    """The first few rows that were not tried yet; the first of all where there are none."""
-    found = []
-    for row in rows[:_LOOKED_AT]:
+    """The first `wanted` rows that were not tried yet; the very first row if there are none."""
+    untried = []
+    for row in rows[:_CHECKED]:
         if not state.history.seen(state.space.config(row.tolist())):
-            found.append(row)
-            if len(found) == wanted:
+            untried.append(row)
+            if len(untried) == wanted:
                 break
-    return np.array(found) if found else rows[:1]
+    return np.array(untried) if untried else rows[:1]

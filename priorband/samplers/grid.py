@@ -1,4 +1,4 @@
-"""Grid search: all combinations of a few values each, in random order."""
+"""Grid search: all combinations of a few values per parameter, in random order."""
 
 import math
 from itertools import product
@@ -24,10 +24,21 @@ _TRIES = 64
 @final
 @frozen
 class Grid:
-    """A point of the grid that was not tried yet, each as likely as any other.
+    """Grid search: a random point of the grid that was not tried yet. Its origin is "grid".
 
-    Numbers get `points` values, equally spaced over the (log) range with both ends; integers are
-    cut to whole numbers, equal ones once. Choices are all taken.
+    The grid has all choices of a categorical or ordinal. For a number it has evenly spaced values
+    over the (log) range, including both bounds; values of an integer are truncated to whole
+    numbers, without duplicates.
+
+    Args:
+        points: The number of values for a number, at least 2.
+
+    Raises:
+        MethodError: If `points` is not a whole number of at least 2.
+
+    Example:
+        >>> from priorband import FullFidelity, Optimizer
+        >>> method = Optimizer(FullFidelity(), Grid(points=5))
     """
 
     points: int = 10
@@ -39,7 +50,7 @@ class Grid:
             )
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A new point, or an error when the grid is used up."""
+        """Return a new point, or raise `ExhaustedError` if all have been tried."""
         del rung
         axes = self._axes(state)
         for _ in range(_TRIES):
@@ -50,7 +61,7 @@ class Grid:
             config = _config(state.space, values)
             if not state.history.seen(config):
                 return Draw(config, "grid")
-        return Draw(self._left(state, axes, float(rng.random())), "grid")
+        return Draw(self._untried(state, axes, float(rng.random())), "grid")
 
     def _axes(self, state: State) -> Axes:
         return state.history.cached(_AXES, self._axes_of, state.space)
@@ -60,16 +71,16 @@ class Grid:
             axes[self, space] = [axis(p, self.points) for p in space.searched.values()]
         return axes[self, space]
 
-    def _left(self, state: State, axes: Axes, u: float) -> Config:
-        """Any point that is left; called when most are gone, so there are few."""
+    def _untried(self, state: State, axes: Axes, u: float) -> Config:
+        """Choose from a list of all untried points. It is short when random tries have failed."""
         points = (_config(state.space, values) for values in product(*axes))
-        left = [config for config in points if not state.history.seen(config)]
-        if not left:
+        untried = [config for config in points if not state.history.seen(config)]
+        if not untried:
             raise ExhaustedError(
                 f"All {math.prod(map(len, axes))} configurations of the grid have been tried. "
-                "Stop here, or take more `points`."
+                "Stop here, or use more `points`."
             )
-        return left[int(u * len(left))]
+        return untried[int(u * len(untried))]
 
 
 _AXES: CacheKey[dict[tuple[Grid, Space], Axes]] = CacheKey(dict)
@@ -80,7 +91,7 @@ def _config(space: Space, values: list[Any] | tuple[Any, ...]) -> Config:
 
 
 def axis(parameter: Parameter, points: int) -> list[Any]:
-    """A parameter's values in the grid.
+    """Return a parameter's values in the grid.
 
     >>> from priorband import Float, Integer
     >>> axis(Float(0, 1), 3), axis(Integer(1, 5), 10), axis(Integer(1, 100, log=True), 4)
@@ -101,6 +112,6 @@ def axis(parameter: Parameter, points: int) -> list[Any]:
 
 
 def _truncated(number: float) -> int:
-    """The whole number next to zero, or the nearest where only rounding keeps it away."""
+    """Truncate a number, but treat one very close to a whole number as that number."""
     nearest = round(number)
     return nearest if math.isclose(number, nearest, rel_tol=1e-9) else math.trunc(number)

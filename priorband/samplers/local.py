@@ -1,4 +1,4 @@
-"""Samplers around the incumbent: perturbation; crossover and hypersphere for the ablations."""
+"""Samplers near the incumbent: perturbation, and crossover and hypersphere for the ablations."""
 
 from typing import final
 
@@ -26,11 +26,25 @@ ORIGIN = "incumbent"
 @final
 @frozen
 class Perturb:
-    """The incumbent with some of its parameters moved a little: the paper's local search.
+    """Local search: the incumbent with some parameters changed, as in PriorBand.
 
-    Each parameter is selected with probability `rate`. A selected number moves by a normal of width
-    `sigma`, cut to the range; a selected category of k choices is kept with probability k/(2k-1),
-    else becomes any other alike. `always_change` makes it always another, as the paper's code did.
+    Each parameter is selected with probability `rate`. A selected number is drawn from a normal
+    around it, truncated to the range. A selected categorical of k choices keeps its choice with
+    probability k / (2k - 1), and otherwise gets one of the others, all equally likely. Without an
+    incumbent it draws uniformly. Its draws have the origin "incumbent".
+
+    Args:
+        rate: The probability that a parameter is selected, in (0, 1].
+        sigma: The standard deviation of the normal, as a fraction of the (log) range.
+        always_change: Whether a selected categorical always gets another choice, as in the paper's
+            code.
+
+    Raises:
+        MethodError: If `rate` or `sigma` is out of its range.
+
+    Example:
+        >>> from priorband import Hyperband, Optimizer, ensemble
+        >>> method = Optimizer(Hyperband(), ensemble(around=Perturb(sigma=0.1)))
     """
 
     rate: float = 0.5
@@ -44,12 +58,12 @@ class Perturb:
             raise MethodError(f"`sigma` must be a positive number, got {self.sigma!r}.")
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A configuration near the incumbent, not the incumbent, and a new one if possible."""
+        """Return a configuration near the incumbent but different, if possible a new one."""
         incumbent = state.incumbent
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
         codes = state.row(incumbent.trial).tolist()
-        known: Config | None = None
+        tried: Config | None = None
         for _ in range(_TRIES):
             moves = self._moves(codes, state.space.sizes, rng)
             config = state.space.changed(incumbent.config, moves)
@@ -57,8 +71,8 @@ class Perturb:
                 continue
             if not state.history.seen(config):
                 return Draw(config, ORIGIN)
-            known = config
-        return Draw(known or _forced(incumbent.config, codes, state.space, rng), ORIGIN)
+            tried = config
+        return Draw(tried or _forced(incumbent.config, codes, state.space, rng), ORIGIN)
 
     def _moves(self, codes: list[float], sizes: Sizes, rng: Generator) -> dict[int, float]:
         random = rng.random(2 * len(codes)).tolist()
@@ -74,7 +88,7 @@ class Perturb:
 
 
 def _forced(start: Config, codes: list[float], space: Space, rng: Generator) -> Config:
-    """Chance kept giving the incumbent back: change one parameter for certain."""
+    """Change one parameter for certain, after random draws gave only the incumbent itself."""
     free = [i for i, size in enumerate(space.sizes) if size != 1]
     if not free:
         return start  # the space has one configuration
@@ -88,13 +102,13 @@ def _forced(start: Config, codes: list[float], space: Space, rng: Generator) -> 
 
 
 def changed_choice(code: float, size: int, u: float) -> float:
-    """A choice that weighs `size` times as much where it is as anywhere else."""
+    """Draw a choice; the current one is `size` times as likely as each other."""
     u *= 2 * size - 1
     return code if u < size else other_choice(code, size, (u - size) / (size - 1))
 
 
 def other_choice(code: float, size: int, u: float) -> float:
-    """A uniform choice among the others; the same where there is no other."""
+    """Draw one of the other choices uniformly; return the same if there is no other."""
     if size == 1:
         return code
     index = min(int(u * (size - 1)), size - 2)
@@ -104,10 +118,21 @@ def other_choice(code: float, size: int, u: float) -> float:
 @final
 @frozen
 class Crossover:
-    """The incumbent with about half of its parameters from a partner.
+    """The incumbent with about half of its parameters taken from a partner: an ablation.
 
-    The partner comes from the prior the more surely, the more alike the two are trusted; else it is
-    uniform. `weights` are those of the ensemble that this sampler is part of.
+    The partner is drawn from the prior or uniformly. The closer the probabilities of the prior and
+    of the incumbent are to each other, the more often it is drawn from the prior. Without an
+    incumbent it draws uniformly. Its draws have the origin "incumbent".
+
+    Args:
+        weights: The weights of the ensemble that this sampler is part of.
+
+    Raises:
+        MethodError: If `weights` is not a function or an instance that can be called.
+
+    Example:
+        >>> from priorband import Ensemble, Hyperband, Optimizer, ensemble
+        >>> method = Optimizer(Hyperband(), ensemble(around=Crossover(Ensemble())))
     """
 
     weights: MixtureWeights
@@ -116,7 +141,7 @@ class Crossover:
         require_callable("weights", self.weights)
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """A child that differs from the incumbent, or a uniform draw after 50 tries."""
+        """Return a child that differs from the incumbent; after 50 tries, a uniform draw."""
         incumbent = state.incumbent
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
@@ -134,7 +159,7 @@ class Crossover:
 
 
 def partner_share(probabilities: tuple[float, ...]) -> float:
-    """The chance that a crossover's partner comes from the prior."""
+    """Return the probability that the partner of a crossover is drawn from the prior."""
     p_uniform, p_prior, p_incumbent = probabilities
     return 1.0 - abs(p_prior - p_incumbent) / (1.0 - p_uniform) if p_uniform < 1.0 else 0.0
 
@@ -142,7 +167,22 @@ def partner_share(probabilities: tuple[float, ...]) -> float:
 @final
 @frozen
 class Hypersphere:
-    """A uniform draw within the ball around the incumbent that reaches its nearest neighbour."""
+    """A uniform draw from a ball around the incumbent: an ablation.
+
+    The radius is the distance to the nearest configuration with a result. The ball grows if no
+    draw is inside. Without an incumbent it draws uniformly. Its draws have the origin "incumbent".
+
+    Args:
+        least: The minimum radius, where 1 is the range of a parameter.
+        growth: The factor by which the radius grows after 1000 draws outside.
+
+    Raises:
+        MethodError: If `least` is not above 0, or `growth` not above 1.
+
+    Example:
+        >>> from priorband import Hyperband, Optimizer, ensemble
+        >>> method = Optimizer(Hyperband(), ensemble(around=Hypersphere()))
+    """
 
     least: float = 0.01
     growth: float = 1.01
@@ -154,13 +194,13 @@ class Hypersphere:
             raise MethodError(f"`growth` must be a number above 1, got {self.growth!r}.")
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
-        """Uniform draws until one lies inside; the ball grows after every thousand outside."""
+        """Draw uniformly until a configuration is inside the ball; grow it after 1000 draws."""
         incumbent = state.incumbent
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
         centre = state.row(incumbent.trial)
         radius = max(_reach(state, incumbent.trial.root, centre), self.least)
-        while radius < len(centre) + 1.0:  # farther apart than any two configurations
+        while radius < len(centre) + 1.0:  # no two configurations are further apart
             rows = state.space.uniform(1000, rng)
             inside = np.flatnonzero(distances(state, rows, centre) < radius)
             for index in inside[:_TRIES]:
@@ -172,7 +212,7 @@ class Hypersphere:
 
 @final
 class _Nearest:
-    """How far the nearest other configuration lies from the incumbent, as far as it was read."""
+    """The distance from the incumbent to the nearest other result, updated as results arrive."""
 
     __slots__ = ("distance", "root", "seen", "space")
 
@@ -183,13 +223,13 @@ class _Nearest:
         self.distance = np.inf
 
     def reach(self, state: State, root: int, centre: Array) -> float:
-        """The distance; 0 where there is no other configuration."""
+        """Return the distance; 0 if there is no other configuration."""
         if self.root != root or self.space is not state.space:
             self.root, self.space, self.seen, self.distance = root, state.space, 0, np.inf
-        fresh = state.history.observations_since(self.seen)
-        if fresh:
-            away = distances(state, np.array([state.row(ended.trial) for ended in fresh]), centre)
-            self.seen += len(fresh)
+        new = state.history.observations_since(self.seen)
+        if new:
+            away = distances(state, np.array([state.row(ended.trial) for ended in new]), centre)
+            self.seen += len(new)
             self.distance = min(self.distance, float(min(away[away > 0], default=np.inf)))
         return 0.0 if np.isinf(self.distance) else self.distance
 
@@ -202,7 +242,10 @@ def _reach(state: State, root: int, centre: Array) -> float:
 
 
 def distances(state: State, rows: Array, centre: Array) -> Array:
-    """Euclidean over the numbers, plus the share of categories that differ."""
+    """Return each row's distance to the centre.
+
+    It is the Euclidean distance of the numbers, plus the fraction of choices that differ.
+    """
     numeric = [i for i, size in enumerate(state.space.sizes) if size is None]
     choices = [i for i, size in enumerate(state.space.sizes) if size is not None]
     apart = np.sqrt(((rows[:, numeric] - centre[numeric]) ** 2).sum(axis=1))

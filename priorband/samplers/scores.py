@@ -1,7 +1,7 @@
-"""How well the prior and the incumbent explain the best trials (Algorithm 2).
+"""Scores of how well the prior and the incumbent explain the best trials (Algorithm 2).
 
-Both are scored on the same trials: the top of the highest rung with at least eta results, better
-ones weighing more. All in logs, because products of densities underflow in a few dimensions.
+Both are scored on the best trials of the highest rung with at least eta results. Better trials have
+more weight. Scores are logs, because products of densities underflow in a few dimensions.
 """
 
 import math
@@ -21,27 +21,33 @@ from priorband.values import frozen
 @final
 @frozen
 class Scores:
-    """Log scores of the prior and of the incumbent, and the trials they were taken on."""
+    """The log scores of the prior and of the incumbent.
+
+    Args:
+        prior: The log score of the prior.
+        incumbent: The log score of the incumbent.
+        rung: The rung whose trials were scored.
+        top: The number of trials that were scored, the best of the rung.
+    """
 
     prior: float
     incumbent: float
     rung: int
     top: int
-    """How many trials were scored: the best of the rung."""
 
 
 def scores(state: State) -> Scores | None:
-    """The two scores; None while no rung has eta results or there is no incumbent."""
+    """Return the two scores; None if no rung has eta results or there is no incumbent."""
     rung, incumbent = state.scored_rung(), state.incumbent
     if rung is None or incumbent is None:
         return None
     return state.history.cached(_BOARDS, _from_board, state, rung, incumbent)
 
 
-def incumbent_share(found: Scores) -> float:
-    """S_incumbent / (S_incumbent + S_prior); one half where neither has any support."""
-    lead = found.incumbent - found.prior
-    if math.isnan(lead):  # both are minus infinity: densities with hard edges
+def incumbent_share(both: Scores) -> float:
+    """Return S_incumbent / (S_incumbent + S_prior); one half if both are 0."""
+    lead = both.incumbent - both.prior
+    if math.isnan(lead):  # both are minus infinity, which histograms make possible
         return 0.5
     if lead < 0:
         return math.exp(lead) / (1.0 + math.exp(lead))
@@ -49,12 +55,16 @@ def incumbent_share(found: Scores) -> float:
 
 
 def top_size(members: int, eta: int) -> int:
-    """How many of a rung's trials are scored: one in eta, but at least eta."""
+    """Return how many of a rung's trials are scored: one in eta, but at least eta."""
     return max(eta, members // eta)
 
 
 def log_score(densities: Array) -> float:
-    """log of the densities' sum, the best weighing most, from log densities best first."""
+    """Return the log of the weighted sum of densities.
+
+    The log densities are in order of the trials, best first. Of n trials the best has weight n, the
+    last has weight 1.
+    """
     peak = float(densities.max())
     if peak == -math.inf:
         return peak
@@ -64,7 +74,7 @@ def log_score(densities: Array) -> float:
 
 @final
 class _Board:
-    """A rung's trials in order with their log densities: kept, and extended as results come."""
+    """The ranked trials of a rung and their log densities, updated as results arrive."""
 
     def __init__(self, state: State) -> None:
         self.space, self.ladder, self.prior = state.space, state.ladder, state.prior
@@ -78,19 +88,19 @@ class _Board:
         self.last: Scores | None = None
 
     def belongs(self, state: State) -> bool:
-        same_place = self.space is state.space and self.ladder is state.ladder
-        return same_place and self.prior is state.prior
+        same_space = self.space is state.space and self.ladder is state.ladder
+        return same_space and self.prior is state.prior
 
     def scores(self, state: State, rung: int, incumbent: Observation) -> Scores:
         centre, fidelity = incumbent.trial.root, state.ladder.fidelities[rung]
-        fresh = state.history.succeeded_at(fidelity, len(self.keys))
-        if self.last is not None and not fresh and centre == self.centre:
+        new = state.history.succeeded_at(fidelity, len(self.keys))
+        if self.last is not None and not new and centre == self.centre:
             return self.last
         if centre != self.centre:
             self.centre = centre
             self.around = self.prior.around(incumbent.config)
             self.log_incumbent = np.empty(0)
-        for observation in fresh:
+        for observation in new:
             self._insert(observation, state)
         self.log_prior = self._extended(self.log_prior, self.prior)
         self.log_incumbent = self._extended(self.log_incumbent, self.around)
@@ -105,16 +115,16 @@ class _Board:
         return self.last
 
     def _insert(self, observation: Observation, state: State) -> None:
-        place = bisect_left(self.keys, observation.ranking)
-        self.keys.insert(place, observation.ranking)
+        rank = bisect_left(self.keys, observation.ranking)
+        self.keys.insert(rank, observation.ranking)
         last = np.array([len(self.rows)])
-        self.order = np.concatenate((self.order[:place], last, self.order[place:]))
+        self.order = np.concatenate((self.order[:rank], last, self.order[rank:]))
         self.rows.append(state.row(observation.trial))
 
-    def _extended(self, known: Array, density: Prior) -> Array:
-        """Log densities of all rows, those of the first ones being known."""
-        fresh = self.rows[len(known) :]
-        return np.concatenate((known, density.logpdf(np.array(fresh)))) if fresh else known
+    def _extended(self, logs: Array, density: Prior) -> Array:
+        """Log densities of all rows, given those of the first rows."""
+        new = self.rows[len(logs) :]
+        return np.concatenate((logs, density.logpdf(np.array(new)))) if new else logs
 
 
 Boards = dict[tuple[int, Regard], _Board]

@@ -1,4 +1,4 @@
-"""ASHA and asynchronous Hyperband: promote whoever is among the best of its rung so far."""
+"""ASHA and asynchronous Hyperband: promote trials that are among the best of their rung so far."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from priorband.values import frozen
 Promotion = Literal["textbook", "neps"]
 
 
-def _check(promotion: str) -> None:
+def _check_promotion(promotion: str) -> None:
     if promotion not in ("textbook", "neps"):
         raise MethodError(f"`promotion` must be 'textbook' or 'neps', got {promotion!r}.")
 
@@ -26,52 +26,76 @@ def _check(promotion: str) -> None:
 @final
 @frozen
 class ASHA:
-    """One bracket from the lowest rung, without waiting.
+    """Asynchronous successive halving (ASHA). New trials start on the lowest rung.
 
-    A trial is promoted when it is among the best 1/eta of all that have ever ended on its rung.
-    "neps" counts only those not promoted yet, as the code behind the paper's parallel results did:
-    nearly every new result then brings a promotion.
+    A trial is promoted as soon as it is among the best 1/eta of its rung. No worker waits.
+
+    Args:
+        promotion: Which trials of a rung to count. "textbook": all that have ended there. "neps":
+            only those that were not promoted yet, as in the code behind the paper's parallel
+            results. With "neps", nearly every new result leads to a promotion.
+
+    Raises:
+        MethodError: If `promotion` is another word.
+
+    Example:
+        >>> from priorband import FromUniform, Optimizer
+        >>> method = Optimizer(ASHA(), FromUniform())
     """
 
     promotion: Promotion = "textbook"
 
     def __post_init__(self) -> None:
-        _check(self.promotion)
+        _check_promotion(self.promotion)
 
     def next(self, state: State, rng: Random) -> Sample | Promote:
-        """The highest promotion there is, else a sample on the lowest rung."""
+        """Return the promotion to the highest rung, or else a new trial on the lowest rung."""
         del rng
         return _next(state, 0, self.promotion)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
-        """Which of these ended trials a later decision may still promote: any not yet promoted."""
+        """Return those of some ended trials that succeeded and were not promoted yet."""
         return {ended.trial.id for ended, _ in unpromoted(state, trials)}
 
 
 @final
 @frozen
 class AsyncHyperband:
-    """ASHA from a base rung drawn anew for each request; all brackets share the rungs."""
+    """Asynchronous Hyperband: ASHA with a random base rung for each new trial.
+
+    Base rungs are drawn in proportion to the sizes of Hyperband's brackets. All brackets share the
+    same rungs.
+
+    Args:
+        promotion: Which trials of a rung to count: "textbook" or "neps", as in `ASHA`.
+
+    Raises:
+        MethodError: If `promotion` is another word.
+
+    Example:
+        >>> from priorband import FromUniform, Optimizer
+        >>> method = Optimizer(AsyncHyperband(), FromUniform())
+    """
 
     promotion: Promotion = "textbook"
 
     def __post_init__(self) -> None:
-        _check(self.promotion)
+        _check_promotion(self.promotion)
 
     def next(self, state: State, rng: Random) -> Sample | Promote:
-        """The highest promotion at or above the drawn rung, else a sample on it."""
+        """Draw a base rung; return the highest promotion from there up, or else a new trial."""
         u = rng.random()
         shares = bracket_shares(state.ladder)
         base = sum(u >= bound for bound in list(accumulate(shares))[:-1])
         return _next(state, base, self.promotion)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
-        """Which of these ended trials a later decision may still promote: any not yet promoted."""
+        """Return those of some ended trials that succeeded and were not promoted yet."""
         return {ended.trial.id for ended, _ in unpromoted(state, trials)}
 
 
 def bracket_shares(ladder: Ladder) -> tuple[float, ...]:
-    """The chance of each base rung: in proportion to Hyperband's bracket sizes before rounding."""
+    """The probability of each base rung, in proportion to Hyperband's unrounded bracket sizes."""
     top, eta = ladder.top, ladder.eta
     sizes = [eta ** (top - base) * (top + 1) / (top - base + 1) for base in range(top + 1)]
     return tuple(size / sum(sizes) for size in sizes)
@@ -97,7 +121,7 @@ def _promotion(
 
 @final
 class _Pool:
-    """All that have ended on a rung: their ranking, and who was not promoted yet."""
+    """The trials that have ended on a rung: their ranking, and which were not promoted yet."""
 
     __slots__ = ("ended", "ranked", "rung", "waiting")
 
@@ -108,7 +132,7 @@ class _Pool:
         self.waiting: list[tuple[float, int, int]] = []
 
     def extend(self, ended: Iterable[Observation]) -> None:
-        """Add trials that have ended on the rung since."""
+        """Add trials that have ended on the rung since the last call."""
         for observation in ended:
             self.ended += 1
             if not observation.failed:
@@ -116,7 +140,7 @@ class _Pool:
                 heappush(self.waiting, (*observation.ranking, observation.trial.id))
 
     def candidate(self, state: State, promotion: Promotion) -> int | None:
-        """The best trial that is not promoted yet, if the rule lets it go up."""
+        """The id of the best trial that is not promoted yet, if the rule allows to promote it."""
         while self.waiting and state.history.promoted(self.waiting[0][2]):
             heappop(self.waiting)
         if not self.waiting:

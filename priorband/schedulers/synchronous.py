@@ -1,7 +1,7 @@
-"""Successive halving and Hyperband: a rung is promoted from once all its members have ended.
+"""Successive halving and Hyperband: promote from a rung once all its trials have ended.
 
-With several workers the rule is the same. While a bracket waits for its last member the next
-begins, and the promotions of older brackets come before anything new.
+With several workers the rule is the same. While a bracket waits for its last trial, the next
+bracket starts. Promotions in older brackets come before new trials.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,36 +18,46 @@ from priorband.values import frozen
 @final
 @frozen
 class SuccessiveHalving:
-    """The most aggressive bracket, again and again."""
+    """Successive halving: brackets that all start on the lowest rung, one after another.
+
+    Example:
+        >>> from priorband import FromUniform, Optimizer
+        >>> method = Optimizer(SuccessiveHalving(), FromUniform())
+    """
 
     def next(self, state: State, rng: Random) -> Sample | Promote:
-        """The oldest promotion there is, else a sample into the newest bracket."""
+        """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
         return _next(state, lambda bracket: 0)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
-        """Which of these ended trials a later decision may still promote: the best of a slot."""
+        """Return those of some ended trials that are still among the best of their rung."""
         return _promotable(state, trials)
 
 
 @final
 @frozen
 class Hyperband:
-    """Brackets in turn, from the most aggressive to full trainings only."""
+    """Hyperband: brackets by turns, from many trials on the lowest rung to a few full trainings.
+
+    Example:
+        >>> from priorband import FromUniform, Optimizer
+        >>> method = Optimizer(Hyperband(), FromUniform())
+    """
 
     def next(self, state: State, rng: Random) -> Sample | Promote:
-        """The oldest promotion there is, else a sample into the newest bracket."""
+        """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
         rungs = state.ladder.top + 1
         return _next(state, lambda bracket: bracket % rungs)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
-        """Which of these ended trials a later decision may still promote: the best of a slot."""
+        """Return those of some ended trials that are still among the best of their rung."""
         return _promotable(state, trials)
 
 
 def _next(state: State, new_base: Callable[[int], int]) -> Sample | Promote:
-    """The next step; `new_base` gives the base rung of a bracket that has to be started."""
+    """Return the next step; `new_base` gives the base rung of a new bracket."""
     room: Slot | None = None
     for bracket, base, winner in ready_brackets(state):
         if winner is not None:
@@ -65,7 +75,10 @@ def _promotable(state: State, trials: Iterable[int]) -> set[int]:
 
 
 def _may_win(state: State, ended: Observation, slot: Slot) -> bool:
-    """Whether a success is a winner should all members still to come be worse; none lifts it."""
+    """Whether a success will be promoted if all further results on its rung are worse.
+
+    Further results never improve its rank, so otherwise it will not be promoted.
+    """
     members, base = state.history.members(*slot), state.history.base(slot.bracket)
     room = min(state.ladder.brackets[base][slot.rung - base + 1], members.succeeded)
     return ended.ranking <= state.history.ranked_member(*slot, room - 1).ranking

@@ -77,7 +77,7 @@ from priorband.testing import example_space
 
 NEVER_STORED = {
     *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
-    *("Evidence", "_FittedProcess", "_Look"),
+    *("Evidence", "_FittedProcess", "_Inputs"),
 }
 """What a decision looks at and gives; the method that decides is stored."""
 

@@ -93,7 +93,7 @@ def test_every_combination_is_tried_once_and_then_an_error_says_that_none_is_lef
         with pytest.raises(ExhaustedError) as caught:
             study.ask()
         assert "All 12 configurations of the grid have been tried." in str(caught.value)
-        assert "Stop here, or take more `points`." in str(caught.value)
+        assert "Stop here, or use more `points`." in str(caught.value)
     assert isinstance(caught.value, RuntimeError)
     for trial in trials:
         study.tell(trial, trial.config["x"])

@@ -45,8 +45,12 @@ EPOCHS = pb.Fidelity("epochs", 1, 81)
 OURS: dict[str, str | pb.Optimizer] = {
     "bo": "bo",
     "bo(product)": pb.Optimizer(
-        pb.FullFidelity(),
-        pb.Staged(pb.FromUniform(), pb.GPSearch("full", combine="product"), pb.Trained(10)),
+        pb.schedulers.FullFidelity(),
+        pb.samplers.Staged(
+            pb.samplers.FromUniform(),
+            pb.samplers.GPSearch("full", combine="product"),
+            pb.conditions.Trained(10),
+        ),
     ),
     "bohb": "bohb",
     "priorband+bo": "priorband+bo",

@@ -13,7 +13,8 @@ import priorband as pb
 
 def validation_loss(config: Mapping[str, Any], epochs: float) -> float:
     """Stands for a training: better near dropout 0.3, and with more epochs."""
-    off = abs(float(config["dropout"]) - 0.3) + 0.1 * (config["optimizer"] == "sgd")
+    slow: bool = config["optimizer"] == "sgd"
+    off = abs(float(config["dropout"]) - 0.3) + 0.1 * slow
     return off + 0.5 / epochs
 
 

@@ -176,6 +176,6 @@ def _stop_inside(setup: StudySetup) -> None:
         vars(dispatcher)["assign"] = stop_then_assign
         try:
             trial = study.ask()
-        except pb.StorageError:
+        except pb.errors.StorageError:
             trial = study.ask()
         study.tell(trial, loss(trial))

@@ -6,6 +6,8 @@ from typing import final
 from priorband.state import State
 from priorband.values import frozen
 
+__all__ = ["Condition", "Done", "Drawn", "Enough", "Never", "Spent", "Trained"]
+
 Condition = Callable[[State], bool]
 
 
@@ -59,7 +61,9 @@ class Enough:
     """At least `per_parameter * d + more` results on one rung, with `d` searched parameters."""
 
     per_parameter: int
+    """How many results for each searched parameter."""
     more: int
+    """How many results in addition."""
 
     def __call__(self, state: State) -> bool:
         return state.rung_with(self.per_parameter * len(state.space) + self.more) is not None

@@ -25,6 +25,26 @@ Each message says what was wrong, what is allowed and, where it is not obvious, 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+__all__ = [
+    "ArgumentError",
+    "ConfigError",
+    "DamagedError",
+    "DataError",
+    "ExhaustedError",
+    "ExtraError",
+    "FormatError",
+    "HaltedError",
+    "LossError",
+    "MethodError",
+    "MismatchError",
+    "PriorbandError",
+    "RankError",
+    "SingleRungWarning",
+    "SpaceError",
+    "StorageError",
+    "TrialError",
+]
+
 
 class PriorbandError(Exception):
     """The base class of all errors that this library raises on purpose."""

@@ -25,10 +25,10 @@ OBJECTIVE_FAULTS: tuple[FailureKind, ...] = ("raised", "invalid", "crashed")
 def failure_reason(kind: FailureKind, reason: str) -> str:
     """The reason of a failed trial as a history keeps it.
 
-    >>> failure_reason("diverged", "the loss was nan")
-    'diverged: the loss was nan'
+    >>> failure_reason("diverged", "the loss was nan"), failure_reason("raised", "")
+    ('diverged: the loss was nan', 'raised')
     """
-    return f"{kind}: {reason}"
+    return f"{kind}: {reason}" if reason else kind
 
 
 def split_reason(reason: str) -> tuple[FailureKind, str]:
@@ -38,6 +38,6 @@ def split_reason(reason: str) -> tuple[FailureKind, str]:
     (('diverged', 'the loss was nan'), ('raised', 'out of luck'))
     """
     for kind in FAILURE_KINDS:
-        if reason.startswith(f"{kind}: "):
+        if reason == kind or reason.startswith(f"{kind}: "):
             return kind, reason[len(kind) + 2 :]
     return "raised", reason

@@ -15,7 +15,17 @@ USUAL_ETA = 3
 class Fidelity:
     """The range of training lengths, from the lowest useful one to a full training.
 
-    It is integer when both bounds are integers, else real.
+    It is an integer if both bounds are integers, otherwise a real number.
+
+    Args:
+        name: what is counted, such as "epochs".
+        low: the shortest training that says something about a configuration; above 0.
+        high: a full training.
+        prior: must be None, since the scheduler sets the fidelity.
+
+    Raises:
+        SpaceError: if the name is empty, the bounds are not numbers with 0 < low <= high, or a
+            prior is given.
 
     >>> Fidelity("epochs", 1, 81).integer, Fidelity("share", 0.1, 1.0).integer
     (True, False)

@@ -144,6 +144,17 @@ class History:
         finally:
             log.lock.release()
 
+    def upcoming(self) -> tuple[int, Queued | None, int]:
+        """The id of the next trial, the first configuration in the queue, and `drawn`.
+
+        That is what each decision begins with, in one query.
+        """
+        log = self._locked_log()
+        try:
+            return len(log.trials), log.queue[0] if log.queue else None, log.drawn
+        finally:
+            log.lock.release()
+
     @property
     def queued(self) -> Queued | None:
         """The first configuration in the queue, to be tried next."""

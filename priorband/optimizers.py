@@ -60,7 +60,9 @@ class Optimizer:
         MethodError: If a part is not a scheduler or a sampler, or an option is not allowed.
 
     Example:
-        >>> from priorband import FromUniform, Hyperband, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
+        >>> from priorband.schedulers import Hyperband
         >>> Optimizer(Hyperband(), FromUniform(), eta=4).scheduler
         Hyperband()
     """
@@ -113,12 +115,11 @@ class Optimizer:
 
         The arguments and errors are those of `propose`.
         """
-        number = len(state.history)
-        queued = state.history.queued
+        number, queued, drawn = state.history.upcoming()
         if queued is not None and queued.fidelity is not None:
             draw = Draw(queued.config, QUEUED)
             return Decision(_new(number, draw, queued.fidelity, None))
-        if queued is None and self.opening is not None and not state.history.drawn:
+        if queued is None and self.opening is not None and not drawn:
             top = state.ladder.top
             draw = self.opening.sample(state, top, generator(seed, number, "sampler"))
             return Decision(_new(number, draw, state.ladder.fidelities[top], None), draw.chances)

@@ -21,10 +21,15 @@ class State:
     """The space, the prior, the ladder and the history; s_t in the paper."""
 
     space: Space
+    """The search space."""
     prior: Prior
+    """What is believed about good configurations."""
     ladder: Ladder
+    """The fidelities of the rungs, and the sizes of brackets."""
     history: History
+    """What has happened so far."""
     regard: Regard = "lowest"
+    """Which configuration is the incumbent."""
 
     def after(self, event: Event) -> "State":
         """The state after one more event."""

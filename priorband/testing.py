@@ -1,6 +1,8 @@
 """Checks for samplers, schedulers and optimizers of your own. Call them from your tests.
 
->>> from priorband import ASHA, FromPrior, Optimizer
+>>> from priorband import Optimizer
+>>> from priorband.samplers import FromPrior
+>>> from priorband.schedulers import ASHA
 >>> check_sampler(FromPrior())
 >>> check_scheduler(ASHA())
 >>> check_optimizer(Optimizer(ASHA(), FromPrior()))

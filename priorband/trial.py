@@ -23,8 +23,11 @@ class Trial:
     """One configuration at one fidelity. A promotion is a new trial that continues its parent."""
 
     id: int
+    """The number of the trial, from 0."""
     config: Config
+    """A value for each parameter of the space."""
     fidelity: float
+    """How far to train in total."""
     slot: Slot | None
     """None for trials that no scheduler placed: the opening, imported results, and trials that were
     queued with a fidelity."""
@@ -42,8 +45,11 @@ class Observation:
     """A trial and its result. A failure has infinite loss, so it ranks last."""
 
     trial: Trial
+    """The trial that ended."""
     loss: float
+    """Its loss; infinite if it failed."""
     reason: str = ""
+    """Why it failed, beginning with the kind of failure; empty if it succeeded."""
 
     @property
     def config(self) -> Config:

@@ -2,13 +2,37 @@
 
 import faulthandler
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from servers import Server, lacking
 from stored_studies import Shapes, write_shapes
+
+settings.register_profile("full", deadline=None, derandomize=True, database=None)
+settings.register_profile("everyday", settings.get_profile("full"), max_examples=25)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Hypothesis try fewer examples in the everyday part, and processes hear Ctrl-C.
+
+    A shell lets what it runs in the background ignore SIGINT, and with it all that this starts.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    settings.load_profile("everyday" if config.option.markexpr == "not slow" else "full")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Count Hypothesis's tests among the slow ones, too: there they try all examples."""
+    if config.option.markexpr == "slow":
+        for item in items:
+            if hasattr(getattr(item, "obj", None), "hypothesis"):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

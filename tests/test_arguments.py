@@ -8,20 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband import (
-    Fidelity,
-    Float,
-    LossError,
-    PriorbandError,
-    Space,
-    SpaceError,
-    Study,
-    TrialError,
-)
+from priorband import Fidelity, Float, PriorbandError, Space, Study
+from priorband.errors import LossError, SpaceError, TrialError
 
 lib: Any = pb  # a person in a hurry has no type checker
 Make = Callable[[], object]
@@ -105,7 +98,7 @@ MISFITS: list[tuple[Make, str]] = [
     (lambda: study().queue({**CONFIG, "y": 1}), "has unknown 'y'. It needs exactly: x, c, k."),
     (lambda: lib.simulate(study(), 3), "got 3"),
     (lambda: lib.simulate(study(), len, workers=0), "of at least 1, got 0."),
-    (lambda: lib.simulate(study(), len, budget="9"), "of trainings, got '9'."),
+    (lambda: lib.simulate(study(), len, budget="9"), "of full trainings, got '9'."),
 ]
 
 
@@ -179,7 +172,7 @@ def test_a_loss_that_is_not_finite_is_a_failure(loss: Any) -> None:
     fresh, trial = asked()
     fresh.tell(trial, loss)
     [outcome] = fresh.state.history.observations
-    assert outcome.failed and outcome.reason.startswith("the loss was")
+    assert outcome.failed and outcome.reason.startswith("diverged: the loss was")
     assert fresh.best is None
 
 
@@ -232,18 +225,24 @@ def ended(loss: float | None = None, reason: str = "") -> Any:
 ONCE = "Trial 0 was told already, {}. A trial is told once."
 TRIALS: list[tuple[Make, str]] = [
     (lambda: ended(0.31).tell(0, 0.31), ONCE.format("with loss 0.31")),
-    (lambda: ended(reason="out of memory").tell(0, 1), ONCE.format("as failed (out of memory)")),
-    (lambda: ended().fail(0), ONCE.format("as failed")),
-    (lambda: study().tell(0, 0.1), "There is no trial 0 in this study: none was asked yet."),
+    (
+        lambda: ended(reason="out of memory").tell(0, 1),
+        ONCE.format("as failed (raised: out of memory)"),
+    ),
+    (lambda: ended().fail(0), ONCE.format("as failed (raised)")),
+    (lambda: study().tell(0, 0.1), "There is no trial 0 in this study: none has been asked yet."),
     (lambda: asked()[0].tell(17, 0.1), "no trial 17 in this study: ids go from 0 to 0."),
     (lambda: asked()[0].tell(-1, 0.1), "no trial -1 in this study: ids go from 0 to 0."),
     (lambda: asked()[0].fail(1), "no trial 1 in this study: ids go from 0 to 0."),
-    (lambda: asked()[0].tell(True, 0.1), "told by itself or by its id, got True."),
-    (lambda: asked()[0].tell("0", 0.1), "told by itself or by its id, got '0'."),
-    (lambda: asked()[0].tell(0.0, 0.1), "told by itself or by its id, got 0.0."),
-    (lambda: asked()[0].tell(None, 0.1), "told by itself or by its id, got None."),
-    (lambda: asked()[0].tell(CONFIG, 0.1), "told by itself or by its id, got {'x': 0.5,"),
-    (lambda: asked()[0].tell(study(seed=1).ask(), 0.1), "is another one: was it asked elsewhere?"),
+    (lambda: asked()[0].tell(True, 0.1), "`trial` must be a Trial or its id, got True."),
+    (lambda: asked()[0].tell("0", 0.1), "`trial` must be a Trial or its id, got '0'."),
+    (lambda: asked()[0].tell(0.0, 0.1), "`trial` must be a Trial or its id, got 0.0."),
+    (lambda: asked()[0].tell(None, 0.1), "`trial` must be a Trial or its id, got None."),
+    (lambda: asked()[0].tell(CONFIG, 0.1), "`trial` must be a Trial or its id, got {'x': 0.5,"),
+    (
+        lambda: asked()[0].tell(study(seed=1).ask(), 0.1),
+        "is a different one: was it asked from another study?",
+    ),
 ]
 
 
@@ -285,7 +284,7 @@ junk = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=examples(120))
 @given(junk, junk, junk)
 def test_nothing_that_a_person_passes_brings_another_error_than_ours(
     a: Any, b: Any, c: Any
@@ -306,7 +305,7 @@ def test_nothing_that_a_person_passes_brings_another_error_than_ours(
     for make in makes:
         try:
             make()
-        except (PriorbandError, pb.SingleRungWarning):
+        except (PriorbandError, pb.errors.SingleRungWarning):
             continue
 
 

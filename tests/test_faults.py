@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from amounts import slow
 
+pytestmark = slow
 ROOT = Path(__file__).parent.parent
 FOUND, ALL_SKIPPED = 1, 77
 BOTH = ("storm", "race", "calls", "frozen", "elsewhere", "signals")
@@ -27,7 +29,7 @@ PLANTS = [
 def injected(fault: str, *options: str) -> subprocess.CompletedProcess[str]:
     """A fault in its short form; skipped where this machine lacks what it needs."""
     command = [sys.executable, "-m", "faults", fault, "--short", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1200)
     if done.returncode == ALL_SKIPPED:
         pytest.skip(done.stdout.splitlines()[-1])
     return done

@@ -7,22 +7,13 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
-    Config,
-    Fidelity,
-    History,
-    Integer,
-    Observation,
-    Slot,
-    Space,
-    State,
-    Study,
-    Trial,
-)
+from priorband import Config, Fidelity, History, Integer, Observation, Space, State, Study, Trial
 from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.trial import Slot
 
 SPACE = Space({"n": Integer(1, 6, prior=2)})  # small, so that configurations come again
 FIDELITIES = (1, 2, 3, 5, 9)  # rungs, and others
@@ -33,7 +24,7 @@ PROPERTIES = sorted(
     for name, member in vars(History).items()
     if isinstance(member, property) and not name.startswith("_")
 )
-EXAMPLES = settings(max_examples=80, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=examples(80))
 
 
 class Act(NamedTuple):

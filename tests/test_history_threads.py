@@ -11,27 +11,16 @@ from typing import Any, Protocol
 
 import pytest
 
-from priorband import (
-    ASHA,
-    Config,
-    Fidelity,
-    History,
-    Hyperband,
-    Hypersphere,
-    Integer,
-    Perturb,
-    Slot,
-    Space,
-    State,
-    Study,
-    Trial,
-)
+from priorband import Config, Fidelity, History, Integer, Space, State, Study, Trial
 from priorband.brackets import brackets_over
 from priorband.cache import CacheKey
 from priorband.events import Asked, Event, Queued, Told
 from priorband.log import Log
+from priorband.samplers import Hypersphere, Perturb
 from priorband.samplers.scores import scores
+from priorband.schedulers import ASHA, Hyperband
 from priorband.streams import Dice, generator
+from priorband.trial import Slot
 
 
 def trial(number: int, fidelity: int, slot: Slot | None, **more: Any) -> Trial:
@@ -71,6 +60,7 @@ QUERIES: dict[str, Query] = {
     },
     "len": len,
     "repr": repr,
+    "upcoming": lambda history: history.upcoming(),
     "trial": lambda history: history.trial(6),
     "outcome": lambda history: history.outcome(2),
     "best_at": lambda history: history.best_at(1),

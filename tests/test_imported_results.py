@@ -3,18 +3,12 @@
 import math
 
 import pytest
+from amounts import MODELLED, slow
 from numpy.random import default_rng
 
-from priorband import (
-    Fidelity,
-    Float,
-    Integer,
-    Shares,
-    Space,
-    Study,
-    TrialError,
-    methods,
-)
+from priorband import Fidelity, Float, Integer, Space, Study, methods
+from priorband.errors import TrialError
+from priorband.samplers import Shares
 from priorband.testing import noise
 
 SPACE = Space({"x": Float(0.0, 1.0, prior=0.4), "n": Integer(1, 100)})
@@ -84,15 +78,26 @@ def test_imported_results_are_scored_with_our_own() -> None:
     assert scores[0] != scores[1]
 
 
-@pytest.mark.parametrize("method", [name for name in methods() if "random" not in name])
-def test_imported_results_are_never_promoted_and_leave_the_plan_alone(method: str) -> None:
+PLANNED = [name for name in methods() if "random" not in name]
+
+
+@pytest.mark.parametrize(
+    ("method", "steps"),
+    [
+        *((method, 12 if method in MODELLED else 60) for method in PLANNED),
+        *(pytest.param(method, 60, marks=slow) for method in MODELLED),
+    ],
+)
+def test_imported_results_are_never_promoted_and_leave_the_plan_alone(
+    method: str, steps: int
+) -> None:
     plans = []
     for imports in (0, 8):
         tuned = study(method)
         for n in range(imports):
             tuned.add({"x": 0.5, "n": n + 1}, -9.0, fidelity=(1, 3, 9, 5)[n % 4])
         trials = []
-        for step in range(60):
+        for step in range(steps):
             trials.append(tuned.ask())
             tuned.tell(trials[-1], (step * 37 + 11) % 101)
         assert all(t.parent is None or t.parent >= imports for t in trials)

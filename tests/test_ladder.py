@@ -10,16 +10,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from priorband import (
-    Fidelity,
-    Hartmann,
-    Ladder,
-    MethodError,
-    SingleRungWarning,
-    SpaceError,
-    Study,
-)
-from priorband.ladder import Rule
+from priorband import Fidelity, Study
+from priorband.benchmarks import Hartmann
+from priorband.errors import MethodError, SingleRungWarning, SpaceError
+from priorband.ladder import Ladder, Rule
 from priorband.named_methods import optimizer
 
 FOUR = ((27, 9, 3, 1), (9, 3, 1), (6, 2), (4,))

@@ -278,7 +278,7 @@ def test_the_public_names_are_listed_sorted_and_complete() -> None:
     imported = {
         alias.asname or alias.name
         for node in ast.walk(TREES["__init__"])
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("priorband")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("priorband.")
         for alias in node.names
     }
     assert set(listed) == {name for name in imported if not name.startswith("_")}

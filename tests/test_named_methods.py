@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import priorband as pb
-from priorband import MethodError, Mix, Optimizer, Perturb, PriorMode, Staged
+from priorband import Optimizer
+from priorband.errors import MethodError
+from priorband.samplers import Mix, Perturb, PriorMode, Staged
 from priorband.samplers.base import Sampler
 from priorband.samplers.ensemble_policy import Ensemble
 
@@ -70,7 +72,7 @@ def test_the_face_works_as_shown() -> None:
     }
     study.tell(trial, 0.31)
     other = study.ask()
-    assert other.slot == pb.Slot(0, 0) == (0, 0)
+    assert other.slot == pb.trial.Slot(0, 0) == (0, 0)
     study.fail(other.id, "out of memory")
     by_id = study.ask()
     study.tell(by_id.id, 0.5)
@@ -86,7 +88,7 @@ def test_the_face_works_as_shown() -> None:
     assert space.encode(configs)[:, 3].tolist() == rows[:, 3].tolist()
     assert "priorband" in pb.methods()
     assert pb.optimizer("hyperband", eta=4).eta == 4
-    custom = pb.Optimizer(pb.Hyperband(), pb.ensemble())
+    custom = pb.Optimizer(pb.schedulers.Hyperband(), pb.ensemble())
     assert pb.Study(space, study.fidelity, custom).ask().origin in ("uniform", "prior")
 
 
@@ -152,7 +154,7 @@ def test_a_percentage_may_be_none_or_all(name: str) -> None:
 
 def test_the_mode_is_a_member_of_the_first_bracket_or_not_evaluated_at_all() -> None:
     first, *rest = run("priorband(mode@min)", 30).state.history.trials
-    assert (first.origin, first.fidelity, first.slot) == ("mode", 1, pb.Slot(0, 0))
+    assert (first.origin, first.fidelity, first.slot) == ("mode", 1, pb.trial.Slot(0, 0))
     assert all(trial.origin != "mode" for trial in rest if trial.root != 0)
     assert "mode" not in origins(run("priorband(no-mode)", 60))
 
@@ -168,14 +170,14 @@ def test_ablations_differ_from_the_method_in_one_part() -> None:
     local: dict[str, Sampler] = {
         "priorband(rate=0.25)": Perturb(rate=0.25),
         "priorband(sigma=0.125)": Perturb(sigma=0.125),
-        "priorband(hypersphere)": pb.Hypersphere(),
-        "priorband(crossover)": pb.Crossover(Ensemble()),
+        "priorband(hypersphere)": pb.samplers.Hypersphere(),
+        "priorband(crossover)": pb.samplers.Crossover(Ensemble()),
     }
     for name, around in local.items():
         assert pb.optimizer(name) == Optimizer(
-            pb.Hyperband(), pb.ensemble(around=around), PriorMode()
+            pb.schedulers.Hyperband(), pb.ensemble(around=around), PriorMode()
         )
-    assert usual == Optimizer(pb.Hyperband(), pb.ensemble(), PriorMode())
+    assert usual == Optimizer(pb.schedulers.Hyperband(), pb.ensemble(), PriorMode())
     assert isinstance(pb.optimizer("priorband(mode@min)").sampler, Staged)
 
 
@@ -212,7 +214,9 @@ def test_something_that_is_no_name_is_refused(method: Any) -> None:
             make(method)
 
 
-@pytest.mark.parametrize("method", [pb.Hyperband(), pb.Hyperband, pb.FromUniform()])
+@pytest.mark.parametrize(
+    "method", [pb.schedulers.Hyperband(), pb.schedulers.Hyperband, pb.samplers.FromUniform()]
+)
 def test_a_part_in_the_place_of_a_method_is_told_of_the_optimizer(method: Any) -> None:
     with pytest.raises(MethodError, match=r"Optimizer"):
         lib.Study(face(), method=method)
@@ -221,7 +225,7 @@ def test_a_part_in_the_place_of_a_method_is_told_of_the_optimizer(method: Any) -
 def test_options_shape_the_ladder_and_the_scheduler() -> None:
     made = pb.optimizer("asha+esp", eta=4, sizes="ceil", incumbent="max_fidelity_first")
     assert (made.eta, made.sizes, made.incumbent) == (4, "ceil", "max_fidelity_first")
-    assert pb.optimizer("asha", promotion="neps").scheduler == pb.ASHA("neps")
+    assert pb.optimizer("asha", promotion="neps").scheduler == pb.schedulers.ASHA("neps")
     study = pb.Study(face(), pb.Fidelity("epochs", 1, 16), pb.optimizer("hyperband", eta=4))
     assert list(study.state.ladder.fidelities) == [1, 4, 16]
     assert study.state.ladder.brackets == ((16, 4, 1), (4, 1), (3,))
@@ -265,27 +269,42 @@ BAD_PARTS: list[tuple[Callable[[], object], str]] = [
         "`scheduler` must have a method `next`, got 'hyp",
     ),
     (
-        lambda: lib.Optimizer(pb.Hyperband(), None),
+        lambda: lib.Optimizer(pb.schedulers.Hyperband(), None),
         "`sampler` must have a method `sample`, got None.",
     ),
     (
-        lambda: lib.Optimizer(pb.FromPrior(), pb.Hyperband()),
+        lambda: lib.Optimizer(pb.samplers.FromPrior(), pb.schedulers.Hyperband()),
         "must have a method `next`, got FromPr",
     ),
-    (lambda: lib.Optimizer(pb.Hyperband, pb.FromPrior()), "`scheduler`"),
-    (lambda: lib.Optimizer(pb.Hyperband(), pb.FromPrior), "`sampler`"),
-    (lambda: lib.Fixed((0.5, 0.6)), "must be numbers of at least 0 that sum to 1, got (0.5, 0.6)."),
+    (lambda: lib.Optimizer(pb.schedulers.Hyperband, pb.samplers.FromPrior()), "`scheduler`"),
+    (lambda: lib.Optimizer(pb.schedulers.Hyperband(), pb.samplers.FromPrior), "`sampler`"),
     (
-        lambda: lib.Fixed((math.nan, 1.0)),
+        lambda: lib.samplers.Fixed((0.5, 0.6)),
+        "must be numbers of at least 0 that sum to 1, got (0.5, 0.6).",
+    ),
+    (
+        lambda: lib.samplers.Fixed((math.nan, 1.0)),
         "must be numbers of at least 0 that sum to 1, got (nan, 1.0).",
     ),
-    (lambda: lib.Fixed(("a", "b")), "must be numbers of at least 0 that sum to 1, got ('a', 'b')."),
-    (lambda: lib.Fixed(0.5), "got 0.5"),
-    (lambda: lib.Mix((pb.FromPrior(),), pb.Fixed((0.5, 0.5))), "sampler"),
-    (lambda: lib.Mix((pb.FromPrior(), pb.FromUniform()), (0.5, 0.5)), "`weights`"),
+    (
+        lambda: lib.samplers.Fixed(("a", "b")),
+        "must be numbers of at least 0 that sum to 1, got ('a', 'b').",
+    ),
+    (lambda: lib.samplers.Fixed(0.5), "got 0.5"),
+    (
+        lambda: lib.samplers.Mix((pb.samplers.FromPrior(),), pb.samplers.Fixed((0.5, 0.5))),
+        "sampler",
+    ),
+    (
+        lambda: lib.samplers.Mix((pb.samplers.FromPrior(), pb.samplers.FromUniform()), (0.5, 0.5)),
+        "`weights`",
+    ),
     (lambda: lib.ensemble(0.5), "`weights`"),
     (lambda: lib.ensemble(around="crossover"), "'crossover'"),
-    (lambda: lib.Staged(pb.FromPrior(), pb.FromUniform(), until=3), "`until`"),
+    (
+        lambda: lib.samplers.Staged(pb.samplers.FromPrior(), pb.samplers.FromUniform(), until=3),
+        "`until`",
+    ),
 ]
 
 

@@ -6,51 +6,45 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
 from scipy import stats
 
 from priorband import (
-    ASHA,
-    AsyncHyperband,
-    Crossover,
-    Done,
-    Draw,
-    Drawn,
-    Enough,
-    Ensemble,
     Fidelity,
-    Fixed,
     Float,
-    FromPrior,
-    FromUniform,
-    FullFidelity,
-    Grid,
     History,
-    Hyperband,
-    Hypersphere,
     Integer,
-    MethodError,
-    Mix,
-    Never,
     Optimizer,
-    Perturb,
     Prior,
-    PriorMode,
     Space,
-    Spent,
-    Staged,
     State,
     Study,
-    SuccessiveHalving,
-    Trained,
     ensemble,
     optimizer,
     prior,
 )
+from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
+from priorband.errors import MethodError
+from priorband.samplers import (
+    Crossover,
+    Draw,
+    Ensemble,
+    Fixed,
+    FromPrior,
+    FromUniform,
+    Grid,
+    Hypersphere,
+    Mix,
+    Perturb,
+    PriorMode,
+    Staged,
+)
 from priorband.samplers.base import Sampler
 from priorband.samplers.ensemble_policy import Decay
+from priorband.schedulers import ASHA, AsyncHyperband, FullFidelity, Hyperband, SuccessiveHalving
 from priorband.schedulers.base import Scheduler
 from priorband.streams import generator
 from priorband.testing import example_space, example_states, play
@@ -107,7 +101,7 @@ NESTED: st.SearchStrategy[Sampler] = st.recursive(
 )
 STATES = {story: state for story, state in example_states().items() if story.startswith("mixed")}
 LINE = Space({"x": Float(0, 1)})
-EXAMPLES = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=examples(60))
 
 
 def rng(seed: int) -> Generator:

@@ -63,6 +63,7 @@ MADE_BY_USERS = {
     if not issubclass(cls, BaseException)
     and not getattr(cls, "_is_protocol", False)
     and not inspect.isabstract(cls)
+    and name not in ("pb.Config", "pb.samplers.Generator")  # a dict, and numpy's
 }
 
 

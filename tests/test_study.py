@@ -11,29 +11,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import MODELLED, slow
 
 from priorband import (
-    ASHA,
     Config,
-    ConfigError,
     Fidelity,
     Float,
-    FromUniform,
-    Hyperband,
     Integer,
     Optimizer,
-    PriorMode,
-    Shares,
-    SingleRungWarning,
-    Slot,
     Space,
-    SpaceError,
     Study,
     methods,
     optimizer,
     simulate,
 )
+from priorband.errors import ConfigError, SingleRungWarning, SpaceError
+from priorband.samplers import FromUniform, PriorMode, Shares
+from priorband.schedulers import ASHA, Hyperband
 from priorband.testing import Flaky, example_space, noise, play
+from priorband.trial import Slot
 
 SPACE = Space({"x": Float(0.0, 1.0, prior=0.4), "n": Integer(1, 100)})
 WISH = {"x": 0.123, "n": 7}
@@ -67,10 +63,16 @@ def test_a_queued_configuration_takes_the_place_of_the_next_draw(method: str) ->
     assert tuned.replay().exact
 
 
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize(
+    ("method", "later"),
+    [
+        *((method, 9 if method in MODELLED else 60) for method in methods()),
+        *(pytest.param(method, 60, marks=slow) for method in MODELLED),
+    ],
+)
 @pytest.mark.parametrize("fidelity", [3, 5, 27])
 def test_a_configuration_queued_at_a_fidelity_is_evaluated_there(
-    method: str, fidelity: int
+    method: str, later: int, fidelity: int
 ) -> None:
     tuned = study(method)
     work(tuned, 3)
@@ -78,7 +80,7 @@ def test_a_configuration_queued_at_a_fidelity_is_evaluated_there(
     trial = tuned.ask()
     assert (trial.config, trial.fidelity, trial.slot) == (WISH, fidelity, None)
     tuned.tell(trial, -1.0)
-    work(tuned, 60)
+    work(tuned, later)
     assert not tuned.state.history.promoted(trial.id)
     assert tuned.best is not None and tuned.best.trial == trial
     assert tuned.replay().exact

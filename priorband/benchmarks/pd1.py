@@ -27,23 +27,31 @@ _ORIGIN = "PD1 (surrogates of the project mf-prior-bench, version vPaper-Arxiv)"
 class PD1(InBatches):
     """One task of PD1, through the surrogate that was published with mf-prior-bench.
 
-    Its error rates are not clipped, as in the paper's experiments: some lie a little above 1.
+    Its error rates are not clipped, as in the paper's experiments: some are a little above 1.
+
+    Args:
+        task: the name of the task, such as "cifar100".
+        folder: the folder with the benchmarks' data; without it, the one in `PRIORBAND_DATA`.
+
+    Raises:
+        DataError: if the data is missing or not as expected.
+        ExtraError: if xgboost is not installed.
     """
 
     def __init__(self, task: str, folder: Path | None = None) -> None:
-        found = pd1_task(task)
+        about = pd1_task(task)
         self.task = task
-        self.label = found.paper
-        self.space = found.space
-        self.fidelity = found.fidelity
-        path = required(folder, SURROGATE.format(found.surrogate), _ORIGIN)
+        self.label = about.paper
+        self.space = about.space
+        self.fidelity = about.fidelity
+        path = required(folder, SURROGATE.format(about.surrogate), _ORIGIN)
         self._model = BoostedTrees(path, FEATURES)
 
     def __repr__(self) -> str:
         return f"PD1({self.task!r})"
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The validation error rates after so many epochs."""
+        """The validation error rates after `fidelity` epochs."""
         return self._model.predict(_rows(configs, fidelity))
 
 
@@ -51,28 +59,36 @@ class PD1(InBatches):
 class PD1StandIn(InBatches):
     """A stand-in for one task of PD1: trees fitted to evaluations of the published surrogate.
 
-    Compare methods with each other on it, and with the paper's figures to about 0.015 only. It
-    knows the rungs of a ladder with eta 3 and no other epochs.
+    Use it to compare methods with each other; its losses are within about 0.015 of the paper's. It
+    has only the epochs of the rungs of a ladder with eta 3.
+
+    Args:
+        task: the name of the task, such as "cifar100".
+        folder: the folder with the benchmarks' data; without it, the one in `PRIORBAND_DATA`.
+
+    Raises:
+        DataError: if the data is missing or not as expected.
+        ExtraError: if onnxruntime is not installed.
     """
 
     caveat = "stand-in for the published surrogate: comparable with the paper to about 0.015"
-    """To be said wherever a result is shown."""
+    """Shown with every result."""
 
     def __init__(self, task: str, folder: Path | None = None) -> None:
-        found = pd1_task(task)
+        about = pd1_task(task)
         self.task = task
-        self.label = f"{found.paper} (stand-in)"
-        self.space = found.space
-        self.fidelity = found.fidelity
-        self.rungs = found.rungs
-        path = required(folder, STAND_IN.format(found.stand_in), "The stand-in for PD1")
+        self.label = f"{about.paper} (stand-in)"
+        self.space = about.space
+        self.fidelity = about.fidelity
+        self.rungs = about.rungs
+        path = required(folder, STAND_IN.format(about.stand_in), "The stand-in for PD1")
         self._network = Network(path)
 
     def __repr__(self) -> str:
         return f"PD1StandIn({self.task!r})"
 
     def evaluate_many(self, configs: Configs, fidelity: float) -> Array:
-        """The validation error rates after so many epochs."""
+        """The validation error rates after `fidelity` epochs."""
         if fidelity not in self.rungs:
             known = ", ".join(map(str, self.rungs))
             raise SpaceError(

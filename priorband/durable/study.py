@@ -58,6 +58,13 @@ class DurableStudy(BaseStudy):
 
     It has the properties and methods of `Study`, and those that only a stored study needs.
 
+    Args:
+        journal: where the records are stored.
+        problem: what the study is about.
+        folder: where checkpoints are kept; None if there are none.
+        lease: for how many seconds a worker may be silent before its trial goes to another one.
+        retries: after how many attempts a trial has failed, by kind of failure.
+
     >>> import tempfile, priorband as pb
     >>> space = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -25,6 +25,7 @@ from priorband.samplers.local import Crossover, Hypersphere, Perturb
 from priorband.samplers.parzen import TPE
 from priorband.samplers.scores import Scores
 from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
+from priorband.streams import Generator
 
 __all__ = [
     "Chances",
@@ -38,6 +39,7 @@ __all__ = [
     "FromPrior",
     "FromUniform",
     "GPSearch",
+    "Generator",
     "Geometric",
     "Grid",
     "Half",

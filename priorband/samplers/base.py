@@ -32,7 +32,7 @@ class MixtureWeights(Protocol):
 
     Example:
         >>> from dataclasses import dataclass
-        >>> from priorband import Fixed, FromPrior, FromUniform, Mix
+        >>> from priorband.samplers import Fixed, FromPrior, FromUniform, Mix
         >>> from priorband.testing import check_sampler
         >>> @dataclass(frozen=True)
         ... class MoreOnHighRungs:
@@ -101,7 +101,7 @@ class Sampler(Protocol):
 
     Example:
         >>> from dataclasses import dataclass
-        >>> from priorband import Draw
+        >>> from priorband.samplers import Draw
         >>> from priorband.testing import check_sampler
         >>> @dataclass(frozen=True)
         ... class BestOfThree:

@@ -69,7 +69,7 @@ class Mix:
         MethodError: If there are no samplers, or the number of probabilities is different.
 
     Example:
-        >>> from priorband import FromPrior, FromUniform
+        >>> from priorband.samplers import FromPrior, FromUniform
         >>> mostly_prior = Mix([FromUniform(), FromPrior()], Fixed((0.2, 0.8)))
     """
 
@@ -123,7 +123,8 @@ class Staged:
         MethodError: If a part is not a sampler or a condition.
 
     Example:
-        >>> from priorband import FromPrior, GPSearch, Trained
+        >>> from priorband.conditions import Trained
+        >>> from priorband.samplers import FromPrior, GPSearch
         >>> sampler = Staged(FromPrior(), GPSearch("full"), until=Trained(10))
     """
 

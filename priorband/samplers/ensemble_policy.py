@@ -280,7 +280,9 @@ def ensemble(weights: Ensemble = PAPER, around: Sampler = PERTURB) -> Mix:
         MethodError: If `weights` or `around` does not fit.
 
     Example:
-        >>> from priorband import Hyperband, Optimizer, Perturb, PriorMode
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import Perturb, PriorMode
+        >>> from priorband.schedulers import Hyperband
         >>> sampler = ensemble(around=Perturb(sigma=0.1))
         >>> method = Optimizer(Hyperband(), sampler, opening=PriorMode())
     """

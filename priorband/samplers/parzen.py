@@ -36,7 +36,10 @@ class TPE:
         MethodError: If an argument is out of its range.
 
     Example:
-        >>> from priorband import Enough, FromUniform, Hyperband, Optimizer, Staged
+        >>> from priorband import Optimizer
+        >>> from priorband.conditions import Enough
+        >>> from priorband.samplers import FromUniform, Staged
+        >>> from priorband.schedulers import Hyperband
         >>> sampler = Staged(FromUniform(), TPE(), until=Enough(per_parameter=2, more=2))
         >>> method = Optimizer(Hyperband(), sampler)
     """

@@ -14,7 +14,8 @@ class FromUniform:
     """Uniform draws from the space. Their origin is "uniform".
 
     Example:
-        >>> from priorband import FullFidelity, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.schedulers import FullFidelity
         >>> random_search = Optimizer(FullFidelity(), FromUniform())
     """
 
@@ -30,7 +31,8 @@ class FromPrior:
     """Draws from the prior. Their origin is "prior".
 
     Example:
-        >>> from priorband import Hyperband, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.schedulers import Hyperband
         >>> method = Optimizer(Hyperband(), FromPrior())
     """
 
@@ -48,7 +50,9 @@ class PriorMode:
     Its origin is "mode".
 
     Example:
-        >>> from priorband import FromPrior, Hyperband, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromPrior
+        >>> from priorband.schedulers import Hyperband
         >>> method = Optimizer(Hyperband(), FromPrior(), opening=PriorMode())
     """
 

@@ -7,6 +7,7 @@ from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.base import Promote, Sample, Scheduler, promotable
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+from priorband.streams import Random
 
 __all__ = [
     "ASHA",
@@ -14,6 +15,7 @@ __all__ = [
     "FullFidelity",
     "Hyperband",
     "Promote",
+    "Random",
     "Sample",
     "Scheduler",
     "SuccessiveHalving",

@@ -100,7 +100,9 @@ def promotable(scheduler: Scheduler, state: State, trials: Iterable[int]) -> set
         The ids of those that may still be promoted.
 
     Example:
-        >>> from priorband import ASHA, Fidelity, Float, FromUniform, Optimizer, Space, Study
+        >>> from priorband import Fidelity, Float, Optimizer, Space, Study
+        >>> from priorband.samplers import FromUniform
+        >>> from priorband.schedulers import ASHA
         >>> space, fidelity = Space({"x": Float(0, 1)}), Fidelity("epochs", 1, 9)
         >>> study = Study(space, fidelity, Optimizer(ASHA(), FromUniform()))
         >>> _ = study.tell(study.ask(), 0.5)

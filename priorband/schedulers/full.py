@@ -16,7 +16,8 @@ class FullFidelity:
     """Every trial is a new configuration at the highest fidelity, as in random search.
 
     Example:
-        >>> from priorband import FromUniform, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
         >>> random_search = Optimizer(FullFidelity(), FromUniform())
     """
 

@@ -28,7 +28,7 @@ from priorband.storage.journal import (
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver, shown, split
-from priorband.storage.write_lock import pauses
+from priorband.storage.write_lock import FIRST_PAUSE, sleep_before_retry
 
 if TYPE_CHECKING:
     import psycopg
@@ -126,8 +126,8 @@ class PostgresJournal:
         self, connection: "psycopg.Connection", after: int, meanwhile: Meanwhile
     ) -> Transaction:
         """Try to take the lock until it is free; pass on what others write in between."""
-        deadline = time.monotonic() + LOCK_TIMEOUT
-        for pause in pauses():
+        deadline, pause = time.monotonic() + LOCK_TIMEOUT, FIRST_PAUSE
+        while True:
             cursor = connection.execute(
                 f"BEGIN; SELECT pg_try_advisory_xact_lock({self._key});"
                 f"SELECT {_NOW};"
@@ -145,7 +145,7 @@ class PostgresJournal:
                 meanwhile(rows)
             if time.monotonic() > deadline:
                 break
-            time.sleep(pause)
+            pause = sleep_before_retry(pause)
         raise StorageError(
             f"{self.where} is busy: another process has held the write lock for {LOCK_TIMEOUT:g} s."
         )

@@ -27,12 +27,10 @@ LOCK_TIMEOUT = 30.0  # seconds
 FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.002, 0.05, 1.6  # seconds, seconds, factor
 
 
-def pauses() -> Iterator[float]:
-    """Seconds to wait before each new attempt to take a lock: growing, and partly random."""
-    pause = FIRST_PAUSE
-    while True:
-        yield pause * (0.5 + os.urandom(1)[0] / 255)
-        pause = min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
+def sleep_before_retry(pause: float) -> float:
+    """Wait for about `pause` seconds before trying a lock again. Return the next, longer pause."""
+    time.sleep(pause * (0.5 + os.urandom(1)[0] / 255))
+    return min(pause * PAUSE_GROWTH, LONGEST_PAUSE)
 
 
 @final
@@ -59,8 +57,8 @@ class WriteLock:
             fcntl.flock(file, fcntl.LOCK_UN)
 
     def _wait_for(self, file: int, meanwhile: Callable[[], None]) -> None:
-        began = 0.0
-        for pause in pauses():
+        began, pause = 0.0, FIRST_PAUSE
+        while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
@@ -73,7 +71,7 @@ class WriteLock:
                     f"{self.path.parent} is busy: another process has held the write lock for "
                     f"{LOCK_TIMEOUT:g} s. Check whether one of the workers is suspended."
                 )
-            time.sleep(pause)
+            pause = sleep_before_retry(pause)
             meanwhile()
 
     def close(self) -> None:

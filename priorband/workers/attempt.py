@@ -83,6 +83,14 @@ class Attempt:
     left. `seed` is the same for all attempts at a configuration. Where several processes train
     together, `rank` and `world_size` say which of how many this is. `task` holds all of this in a
     form that can be passed to another process.
+
+    An objective is given an attempt; it does not make one itself.
+
+    Args:
+        task: what to evaluate, and where.
+        send: called with each step and loss that is reported.
+        stopping: returns why to stop, or an empty string.
+        ranks: the processes that train together; None for one process.
     """
 
     def __init__(

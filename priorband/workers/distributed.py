@@ -115,10 +115,22 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
 def rank_attempt(
     task: TrialTask, group: Any = None, stopping: Callable[[], str] = lambda: ""
 ) -> Attempt:
-    """The `trial` for ranks that an objective has started itself, made from its `trial.task`.
+    """Return the `trial` for ranks that an objective has started itself.
 
     All ranks of the process group must call it. They take their steps together; rank 0 writes the
-    curve and the checkpoints. `stopping` may return, on any rank, a reason to stop.
+    curve and the checkpoints.
+
+    Args:
+        task: the `trial.task` of the objective that started the ranks.
+        group: the process group of the ranks that take part; all ranks by default.
+        stopping: returns, on any rank, a reason to stop, or an empty string.
+
+    Returns:
+        The attempt, as an objective gets it, for this rank.
+
+    Raises:
+        ArgumentError: if this rank is not in the group.
+        ExtraError: if torch is not installed.
     """
     team = RankGroup(_wire(group), 0.0)
     attempt = Attempt(task, stopping=stopping, ranks=team)

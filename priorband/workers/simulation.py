@@ -30,10 +30,15 @@ class Run:
     """One evaluation in simulated time."""
 
     outcome: Observation
+    """The trial and its loss."""
     worker: int
+    """Which worker ran it, from 0."""
     start: float
+    """When it began, in fidelity units since the start of the simulation."""
     end: float
+    """When it ended."""
     cost: float
+    """How many fidelity units were trained."""
 
 
 @final
@@ -73,13 +78,26 @@ def simulate(
 ) -> list[Run]:
     """Run a study on a benchmark in simulated time; return the runs in the order they ended.
 
-    `budget` counts full trainings of all workers together. A trial takes as long as it costs. If
-    training is `continued`, a promotion costs only the difference between the two fidelities,
-    otherwise all of the higher one. Trials are started until the budget is used up, so the last
+    A trial takes as long as it costs. Trials are started until the budget is used up, so the last
     ones may exceed it. A method that has nothing left to try ends the simulation early. Results
     that arrive at the same time are told in the order in which their trials were started.
 
-    >>> from priorband import Hartmann, Study, simulate
+    Args:
+        study: a study in memory or in storage.
+        benchmark: a benchmark, or a function of a configuration and a fidelity that returns a loss.
+        workers: how many trials run at the same time.
+        budget: how many full trainings all workers have together.
+        continued: whether a promotion costs only the difference between the two fidelities,
+            instead of all of the higher one.
+
+    Returns:
+        The runs, in the order in which they ended.
+
+    Raises:
+        ArgumentError: if the number of workers, the budget or the benchmark is not allowed.
+
+    >>> from priorband import Study, simulate
+    >>> from priorband.benchmarks import Hartmann
     >>> bench = Hartmann(3)
     >>> study = Study(bench.space, bench.fidelity, "hyperband", seed=1)
     >>> runs = simulate(study, bench, workers=4, budget=3)

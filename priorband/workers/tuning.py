@@ -50,6 +50,7 @@ class Tuned:
     spending: Spending
     """How much of the budget is used."""
     maximize: bool
+    """Whether higher values are better."""
     reason: str
     """Why tuning has ended."""
 

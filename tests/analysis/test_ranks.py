@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from amounts import slow
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -149,6 +150,7 @@ def test_a_long_grid_is_computed_in_pieces() -> None:
     np.testing.assert_array_equal(found["A"].mean, np.where(grid < 1.6 - 1e-9, 2.0, 1.0))
 
 
+@slow
 def test_all_of_the_papers_runs_are_ranked_quickly() -> None:
     """36 benchmarks with priors, 50 seeds, 4 algorithms. The limit allows for a busy machine."""
     curve = random_group(seeds=50, benchmarks=1, algorithms=4)

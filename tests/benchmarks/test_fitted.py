@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 import priorband
-from priorband import ConfigError, SpaceError, Study, simulate
+from priorband import Study, simulate
 from priorband.benchmarks import fitted
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.fitted import Fitted, Quality
-from priorband.errors import DataError
+from priorband.errors import ConfigError, DataError, SpaceError
 
 HEADER = "lr,momentum,act,layers,epoch,loss"
 Loss = Callable[[float, float, str, int, int], float]

@@ -5,13 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from priorband import (
-    Config,
-    Hartmann,
-    SpaceError,
-    benchmark_prior,
-)
+from priorband import Config
+from priorband.benchmarks import Hartmann, benchmark_prior
 from priorband.benchmarks.hartmann import CORRELATIONS
+from priorband.errors import SpaceError
 
 LAST_DIGIT = 3e-16
 
@@ -175,5 +172,5 @@ def test_other_dimensions_and_unknown_correlations_are_refused() -> None:
 
 
 def test_a_seed_beyond_64_bits_is_refused_by_hartmann() -> None:
-    with pytest.raises(SpaceError, match="`seed` must be a whole number of 64 bits"):
+    with pytest.raises(SpaceError, match="`seed` must be an integer of at most 64 bits"):
         Hartmann(3, seed=2**63)

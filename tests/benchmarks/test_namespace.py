@@ -8,9 +8,10 @@ from types import ModuleType
 
 import pytest
 
-from priorband import DataError, SpaceError, benchmarks
+from priorband import benchmarks
 from priorband.benchmarks.catalogue import catalogue_entries
 from priorband.benchmarks.hartmann import Hartmann
+from priorband.errors import DataError, SpaceError
 
 
 def test_every_public_name_is_listed_once_and_documented() -> None:

@@ -11,24 +11,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import priorband as pb
-from priorband import (
-    Categorical,
-    Config,
-    Constant,
-    Fidelity,
-    Float,
-    Hartmann,
-    Integer,
-    Space,
-    SpaceError,
-    benchmark_prior,
-)
+from priorband import Categorical, Config, Constant, Fidelity, Float, Integer, Space
+from priorband.benchmarks import Hartmann, benchmark_prior
 from priorband.benchmarks.priors import (
     perturbed,
     perturbed_as_published,
     prior_centre,
     searched_centres,
 )
+from priorband.errors import SpaceError
 from priorband.space.densities import TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker
@@ -197,14 +188,14 @@ def test_invalid_arguments_of_a_benchmarks_prior_are_refused(
     arguments: tuple[Any, ...], message: str
 ) -> None:
     with pytest.raises(SpaceError) as caught:
-        lib.benchmark_prior(*arguments)
+        lib.benchmarks.benchmark_prior(*arguments)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("dimensions", [4, "3", None, [3]])
 def test_a_hartmann_function_of_other_dimensions_is_refused(dimensions: Any) -> None:
     with pytest.raises(SpaceError) as caught:
-        lib.Hartmann(dimensions)
+        lib.benchmarks.Hartmann(dimensions)
     assert f"`dimensions` must be 3 or 6, got {dimensions!r}." in str(caught.value)
 
 

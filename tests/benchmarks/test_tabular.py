@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import Config, ConfigError, SpaceError, Study, simulate
+from priorband import Config, Study, simulate
 from priorband.benchmarks import tabular
 from priorband.benchmarks.base import Array, Benchmark
 from priorband.benchmarks.tabular import Tabular, nearest_points
-from priorband.errors import DataError
+from priorband.errors import ConfigError, DataError, SpaceError
 
 Write = Callable[[str], Path]
 
@@ -55,7 +56,7 @@ def slow_nearest(row: Array, points: Array, sizes: tuple[int | None, ...]) -> in
 
 
 @given(st.integers(1, 12), st.integers(0, 12), st.integers(0, 1000), st.integers(1, 40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 def test_the_nearest_point_is_that_of_a_plain_search_in_parts_of_any_size(
     points: int, rows: int, seed: int, most: int
 ) -> None:

@@ -9,10 +9,9 @@ import pytest
 from real_data import data_folder
 from scipy import stats
 
-from priorband import SpaceError
 from priorband.benchmarks.base import Array, Benchmark
 from priorband.benchmarks.taskset import FILE, HIGHEST, TASKS, TaskSet
-from priorband.errors import DataError
+from priorband.errors import DataError, SpaceError
 
 DESCRIBED = {
     # best, median and tenth percentile; correlation after 3, 6 and 18 points; rows with nan

@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from waiting import LONGEST
 
 import priorband as pb
+from priorband.cli import main
 
 WORKERS = Path(__file__).parents[1] / "workers"
 """The folder with the objectives."""
@@ -25,6 +27,22 @@ def priorband(*words: object, cwd: Path = WORKERS) -> "subprocess.CompletedProce
     return subprocess.run(
         command, cwd=cwd, capture_output=True, text=True, timeout=LONGEST, env=environment()
     )
+
+
+def run_here(
+    words: Sequence[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> "subprocess.CompletedProcess[str]":
+    """What `priorband` does in this process, from the folder with the objectives: quicker."""
+    for name in {*os.environ} - {*environment()}:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(WORKERS)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    try:
+        code = main([*map(str, words)])
+    except SystemExit as leaving:
+        code = int(leaving.code or 0)
+    said = capsys.readouterr()
+    return subprocess.CompletedProcess([*map(str, words)], code, said.out, said.err)
 
 
 @contextmanager

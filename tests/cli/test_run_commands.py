@@ -1,26 +1,32 @@
 """`priorband run` and `worker`: starting, resuming, joining, and what is wrong with words."""
 
 import json
-from collections.abc import Iterator
+import shutil
 from pathlib import Path
 
 import pytest
-from commands import BASIC, no_control_codes, priorband
+from commands import BASIC, no_control_codes, priorband, run_here
 from servers import Server, fresh_url
 
 import priorband as pb
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A small study that has come to its end."""
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small study that has come to its end, for all tests of this file."""
     where = tmp_path_factory.mktemp("cli") / "runs" / "small"
     done = priorband("run", where, *BASIC, "--budget", 2, "--same-process", "--seed", 3)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "" and no_control_codes(done.stdout)
     assert "The budget of 2 trainings is spent." in done.stdout
     assert "Best: " in done.stdout
-    yield where
+    return where
+
+
+@pytest.fixture
+def finished(finished_once: Path, tmp_path: Path) -> Path:
+    """A copy of that study, which a test may change."""
+    return Path(shutil.copytree(finished_once, tmp_path / "small"))
 
 
 def test_a_study_is_made_of_what_the_command_says(finished: Path) -> None:
@@ -85,9 +91,9 @@ import priorband as pb
 from numpy.random import Generator
 SPACE, FIDELITY = pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 9)
 class Mine:
-    def sample(self, state: pb.State, rung: int, rng: Generator) -> pb.Draw:
-        return pb.FromUniform().sample(state, rung, rng)
-METHOD = pb.Optimizer(pb.ASHA(), Mine())
+    def sample(self, state: pb.State, rung: int, rng: Generator) -> pb.samplers.Draw:
+        return pb.samplers.FromUniform().sample(state, rung, rng)
+METHOD = pb.Optimizer(pb.schedulers.ASHA(), Mine())
 def f(trial):
     return trial.config["x"]
 """
@@ -166,7 +172,7 @@ def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
         }
     )
     for name in ("list", "broken", "twice", "untyped", "unknown", "wrong", "belief", "missing"):
-        with pytest.raises(pb.SpaceError):
+        with pytest.raises(pb.errors.SpaceError):
             load_space(str(tmp_path / f"{name}.json"))
 
 
@@ -193,16 +199,21 @@ WRONG = [
     ((*BASIC, "--budget", "1", "--same-process", "--trial-seconds", "5"), 1, "Time limits need"),
     ((*BASIC, "--budget", "1", "--workers", "0"), 2, "at least 1"),
     ((*BASIC, "--budget", "1", "--quiet", "--json"), 2, "not allowed with"),
-    ((*BASIC, "--budget", "1", "--folder", "elsewhere"), 1, "drop `folder`"),
+    ((*BASIC, "--budget", "1", "--folder", "elsewhere"), 1, "leave `folder` out"),
 ]
 
 
 @pytest.mark.parametrize(("words", "code", "said"), WRONG, ids=lambda item: str(item)[-50:])
-def test_what_is_wrong_is_said_in_one_paragraph(
-    words: tuple[str, ...], code: int, said: str, tmp_path: Path
+def test_what_is_wrong_is_said_in_one_paragraph(  # noqa: PLR0913  # fixtures and cases
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     where = tmp_path / "study"
-    done = priorband("run", where, *words)
+    done = run_here(["run", where, *words], monkeypatch, capsys)
     assert done.returncode == code, done.stderr
     assert said in done.stderr.replace("\n", " ") and done.stdout == ""
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 3

@@ -128,7 +128,7 @@ def test_replay_says_what_came_out_otherwise(
 ) -> None:
     decide = pb.Optimizer.decide
 
-    def otherwise(self: pb.Optimizer, state: pb.State, seed: int) -> pb.Decision:
+    def otherwise(self: pb.Optimizer, state: pb.State, seed: int) -> pb.optimizers.Decision:
         return decide(self, state, seed + 1)
 
     monkeypatch.setattr(pb.Optimizer, "decide", otherwise)

@@ -6,28 +6,29 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import pytest
+from amounts import MODELLED, slow_unless_in
 from numpy.random import Generator
 
 from priorband import (
-    ConfigError,
-    Draw,
     Fidelity,
-    FromUniform,
-    Hartmann,
-    Hyperband,
     Observation,
     Optimizer,
     Run,
     State,
     Study,
-    benchmark_prior,
     methods,
     optimizer,
     simulate,
 )
+from priorband.benchmarks import Hartmann, benchmark_prior
+from priorband.errors import ConfigError
+from priorband.samplers import Draw, FromUniform
+from priorband.schedulers import Hyperband
+from priorband.streams import generator
 from priorband.testing import Flaky, check_failures, check_optimizer, example_space, noise
 
 Objective = Callable[[Mapping[str, Any], float], float]
@@ -61,19 +62,34 @@ def trials(study: Study) -> list[list[Any]]:
     ]
 
 
-MODELLED = [name for name in methods() if "bo" in name or "mobster" in name]
-"""Each of their asks fits a model, so they are tried on fewer seeds."""
+SEEDS = [(method, seed) for method in methods() for seed in range(1 if method in MODELLED else 3)]
+QUICK_SEEDS = [(method, 0) for method in methods() if method not in MODELLED]
+RUNS = [(m, problem, w) for m in methods() for problem in PROBLEMS for w in (1, 4, 8)]
+QUICK_RUNS = [(m, p, w) for m, p, w in RUNS if m not in MODELLED or (p, w) == ("mixed", 8)]
 
 
-@pytest.mark.parametrize("method", methods())
-def test_every_method_keeps_the_contract(method: str) -> None:
-    for seed in range(1 if method in MODELLED else 3):
-        check_optimizer(optimizer(method), seed)
+@pytest.mark.parametrize(("method", "seed"), slow_unless_in(QUICK_SEEDS, SEEDS))
+def test_every_method_keeps_the_contract(method: str, seed: int) -> None:
+    check_optimizer(optimizer(method), seed)
 
 
-@pytest.mark.parametrize("workers", [1, 4, 8])
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize("method", MODELLED)
+def test_every_modelled_method_proposes_the_same_twice_and_replays(method: str) -> None:
+    study = Study(example_space(), Fidelity("epochs", 1, 3), method, seed=1)
+    rows = study.space.uniform(12, generator(1, 1, "test"))
+    for row in rows:
+        study.add(study.space.decode(row), noise(study.space.decode(row), 3), 3)
+    copied = deepcopy(study.optimizer)
+    for _ in range(4):
+        state = study.state
+        assert study.optimizer.propose(state, 1) == copied.propose(state, 1)
+        check_failures(state)
+        trial = study.ask()
+        study.tell(trial, noise(trial.config, trial.fidelity) if trial.id % 3 else math.nan)
+    assert study.replay().exact
+
+
+@pytest.mark.parametrize(("method", "problem", "workers"), slow_unless_in(QUICK_RUNS, RUNS))
 def test_every_method_replays_exactly_among_failures(
     method: str, problem: str, workers: int
 ) -> None:
@@ -84,9 +100,7 @@ def test_every_method_replays_exactly_among_failures(
     assert any(run.outcome.failed for run in runs) or len(runs) < 12
 
 
-@pytest.mark.parametrize("workers", [1, 4, 8])
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("method", methods())
+@pytest.mark.parametrize(("method", "problem", "workers"), slow_unless_in(QUICK_RUNS, RUNS))
 def test_failed_trials_lead_nowhere(method: str, problem: str, workers: int) -> None:
     study, objective = PROBLEMS[problem](method)
     asked: list[Observation | None] = []
@@ -125,7 +139,7 @@ def elsewhere() -> list[dict[str, Any]]:
         json.loads(
             subprocess.run(
                 [sys.executable, __file__],
-                env={**os.environ, "PYTHONHASHSEED": seed},
+                env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
                 check=True,
                 capture_output=True,
                 text=True,

@@ -5,27 +5,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from priorband import (
+from priorband import Fidelity, Optimizer, State, Study, Trial, methods, optimizer
+from priorband.samplers import FromUniform
+from priorband.schedulers import (
     ASHA,
     AsyncHyperband,
-    Fidelity,
-    FromUniform,
     FullFidelity,
     Hyperband,
-    Optimizer,
     Promote,
     Sample,
-    Slot,
-    State,
-    Study,
     SuccessiveHalving,
-    Trial,
-    methods,
-    optimizer,
 )
 from priorband.schedulers.base import Scheduler
 from priorband.streams import Random
 from priorband.testing import check_scheduler, example_space, play
+from priorband.trial import Slot
 
 SYNCHRONOUS: tuple[Scheduler, ...] = (SuccessiveHalving(), Hyperband())
 ASYNCHRONOUS: tuple[Scheduler, ...] = (

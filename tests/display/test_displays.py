@@ -122,7 +122,7 @@ def test_storage_that_does_not_answer_is_no_matter(
     study: pb.DurableStudy, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def out_of_reach() -> None:
-        raise pb.StorageError("The server is gone.")
+        raise pb.errors.StorageError("The server is gone.")
 
     with display(study, show) as shown:
         shown.tick()

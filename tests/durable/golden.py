@@ -63,10 +63,10 @@ BELIEFS: dict[str, Any] = {
 class OwnSampler:
     """A sampler of a user's own: it has no stored form but its name."""
 
-    def sample(self, state: pb.State, rung: int, rng: Any) -> pb.Draw:
+    def sample(self, state: pb.State, rung: int, rng: Any) -> pb.samplers.Draw:
         """The prior's mode, always."""
         del rung, rng
-        return pb.Draw(state.prior.mode, "own")
+        return pb.samplers.Draw(state.prior.mode, "own")
 
     def __repr__(self) -> str:
         return "OwnSampler()"
@@ -155,7 +155,7 @@ def write_lost(where: str | Path, folder: Path) -> None:
 def write_own(where: str | Path, folder: Path) -> None:
     """A study with a method of its user's own, and a prior over the space that was given apart."""
     space = pb.Space({"x": pb.Float(0, 1), "c": pb.Categorical(["a", "b"])})
-    own = pb.Optimizer(pb.Hyperband(), OwnSampler())
+    own = pb.Optimizer(pb.schedulers.Hyperband(), OwnSampler())
     prior = {"x": pb.Normal(0.2, sigma=0.1), "c": {"a": 3, "b": 1}}
     with pb.open_study(where, space, EPOCHS, own, 3, prior, folder=folder) as study:
         study.tell(study.ask(), 0.5)
@@ -182,22 +182,28 @@ def records(name: str, where: str | Path, folder: Path) -> list[list[Any]]:
 def problems() -> dict[str, Any]:
     """The stored form of every method, belief, parameter and option."""
     space = pb.Space({"x": pb.Float(0, 1)})
-    shares = [pb.Ensemble(uniform_share=one) for one in (Geometric(), Half(), Linear())]
+    shares = [pb.samplers.Ensemble(uniform_share=one) for one in (Geometric(), Half(), Linear())]
     shares += [
-        pb.Ensemble(incumbent_share=one) for one in (Dynamic(), ConstantShare(), Decay(), Zero())
+        pb.samplers.Ensemble(incumbent_share=one)
+        for one in (Dynamic(), ConstantShare(), Decay(), Zero())
     ]
     parts: list[Any] = [pb.optimizer(name) for name in pb.methods()]
-    parts += [pb.Optimizer(pb.Hyperband(), pb.ensemble(share)) for share in shares]
+    parts += [pb.Optimizer(pb.schedulers.Hyperband(), pb.ensemble(share)) for share in shares]
     conditions = (
-        pb.Done(3),
-        pb.Drawn(2),
-        pb.Spent(1.5),
-        pb.Trained(4),
-        pb.Enough(2, 1),
-        pb.Never(),
+        pb.conditions.Done(3),
+        pb.conditions.Drawn(2),
+        pb.conditions.Spent(1.5),
+        pb.conditions.Trained(4),
+        pb.conditions.Enough(2, 1),
+        pb.conditions.Never(),
     )
-    switches = (pb.Staged(pb.FromUniform(), pb.FromPrior(), one) for one in conditions)
-    parts += [pb.Optimizer(pb.ASHA(), switch, eta=4, sizes="ceil") for switch in switches]
+    switches = (
+        pb.samplers.Staged(pb.samplers.FromUniform(), pb.samplers.FromPrior(), one)
+        for one in conditions
+    )
+    parts += [
+        pb.Optimizer(pb.schedulers.ASHA(), switch, eta=4, sizes="ceil") for switch in switches
+    ]
     stored = {f"method {i}": to_data(part) for i, part in enumerate(parts)}
     for name, belief in BELIEFS.items():
         prior = pb.prior(space, {"x": belief})

@@ -7,33 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import MODELLED, examples, slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorband import (
-    ASHA,
     Beta,
     Categorical,
     Config,
-    ConfigError,
     Constant,
-    Draw,
-    Ensemble,
     Fidelity,
     Float,
-    FromPrior,
-    FromUniform,
-    Hyperband,
     Integer,
-    MethodError,
     Mixture,
     Normal,
     Optimizer,
     Ordinal,
-    Perturb,
     Prior,
     Space,
-    SpaceError,
     State,
     Study,
     Trial,
@@ -46,9 +37,11 @@ from priorband import (
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import registry
 from priorband.durable.serialize import config_reader, config_writer, short_repr, to_data
-from priorband.errors import FormatError
+from priorband.errors import ConfigError, FormatError, MethodError, SpaceError
 from priorband.problem import Problem
+from priorband.samplers import Draw, Ensemble, FromPrior, FromUniform, Perturb
 from priorband.samplers.ensemble_policy import ensemble
+from priorband.schedulers import ASHA, Hyperband
 from priorband.space.densities import Array
 from priorband.streams import Generator, generator
 from priorband.testing import example_space, noise
@@ -79,13 +72,13 @@ def again(problem: Problem) -> Problem:
     return problem_from_data(text(problem_data(problem)))
 
 
-def trials(problem: Problem) -> list[Trial]:
-    """The first 40 trials of a study, three of them open at a time."""
+def trials(problem: Problem, count: int = 40) -> list[Trial]:
+    """The first trials of a study, three of them open at a time."""
     study = Study(
         problem.space, problem.fidelity, problem.optimizer, problem.seed, prior=problem.prior
     )
     asked: list[Trial] = []
-    for number in range(40):
+    for number in range(count):
         asked.append(study.ask())
         if number >= 2:
             trial = asked[number - 2]
@@ -110,11 +103,17 @@ PRIORS: dict[str, Callable[[Space], Prior]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=repr)
-@pytest.mark.parametrize("method", methods())
-def test_a_restored_problem_decides_alike(method: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("method", "count"),
+    [
+        *((method, 12 if method in MODELLED else 40) for method in methods()),
+        *(pytest.param(method, 40, marks=slow) for method in MODELLED),
+    ],
+)
+def test_a_restored_problem_decides_alike(method: str, count: int, options: dict[str, Any]) -> None:
     made = problem(example_space(), optimizer=optimizer(method, **options), seed=7)
     assert again(made) == made
-    assert trials(again(made)) == trials(made)
+    assert trials(again(made), count) == trials(made, count)
     assert differences(text(problem_data(made)), problem_data(again(made))) == []
 
 
@@ -237,7 +236,7 @@ SEEDS = {
 
 
 @pytest.mark.parametrize("name", SEEDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_changed_data_is_another_problem_or_none(name: str, data: st.DataObject) -> None:
     original = text(problem_data(SEEDS[name]))

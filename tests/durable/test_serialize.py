@@ -17,44 +17,20 @@ from hypothesis import strategies as st
 
 import priorband
 from priorband import (
-    TPE,
     Beta,
     Categorical,
     Constant,
-    Crossover,
-    Done,
-    Draw,
-    Drawn,
-    Enough,
-    Ensemble,
     Fidelity,
-    Fixed,
     Float,
-    FromPrior,
-    FromUniform,
-    GPSearch,
-    Grid,
     Histogram,
-    Hyperband,
-    Hypersphere,
     Integer,
-    MethodError,
-    Mix,
     Mixture,
-    Never,
     Normal,
     Optimizer,
     Ordinal,
-    Perturb,
     Prior,
-    PriorMode,
-    SingleRungWarning,
     Space,
-    SpaceError,
-    Spent,
-    Staged,
     State,
-    Trained,
     Uniform,
     Weights,
     from_samples,
@@ -62,9 +38,26 @@ from priorband import (
     optimizer,
     prior,
 )
+from priorband.conditions import Done, Drawn, Enough, Never, Spent, Trained
 from priorband.durable.registry import registry
 from priorband.durable.serialize import custom_part, from_data, short_repr, to_data
-from priorband.errors import FormatError
+from priorband.errors import FormatError, MethodError, SingleRungWarning, SpaceError
+from priorband.samplers import (
+    TPE,
+    Crossover,
+    Draw,
+    Ensemble,
+    Fixed,
+    FromPrior,
+    FromUniform,
+    GPSearch,
+    Grid,
+    Hypersphere,
+    Mix,
+    Perturb,
+    PriorMode,
+    Staged,
+)
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
     Decay,
@@ -75,6 +68,7 @@ from priorband.samplers.ensemble_policy import (
     Zero,
     ensemble,
 )
+from priorband.schedulers import Hyperband
 from priorband.space.base import Parameter
 from priorband.space.densities import Density, TruncatedNormal
 from priorband.space.prior import Independent
@@ -264,7 +258,7 @@ def test_every_sampler_comes_back(sampler: Any) -> None:
 
 
 @pytest.mark.parametrize("low", [1, 0.5, 26, 26.5])
-@pytest.mark.filterwarnings("ignore::priorband.SingleRungWarning:priorband")
+@pytest.mark.filterwarnings("ignore::priorband.errors.SingleRungWarning:priorband")
 def test_a_fidelity_comes_back_without_a_second_warning(low: float) -> None:
     if low < 10:
         made = Fidelity("epochs", low, 27)

@@ -77,7 +77,7 @@ def test_the_first_result_counts_and_a_second_is_a_remark(
 def test_one_hand_tells_a_trial_once(study: pb.DurableStudy) -> None:
     trial = study.ask()
     study.tell(trial, 0.5)
-    with pytest.raises(pb.TrialError, match="told already, with loss 0.5"):
+    with pytest.raises(pb.errors.TrialError, match="told already, with loss 0.5"):
         study.tell(trial, 0.4)
 
 
@@ -119,13 +119,13 @@ def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:
 def test_another_problem_is_refused_with_what_differs(
     study: pb.DurableStudy, where: str, given: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(pb.MismatchError) as caught:
+    with pytest.raises(pb.errors.MismatchError) as caught:
         again(where, **given)
     assert said in str(caught.value)
 
 
 def test_a_study_that_is_not_there_is_not_made_without_a_space(tmp_path: Path) -> None:
-    with pytest.raises(pb.FormatError, match="no study"):
+    with pytest.raises(pb.errors.FormatError, match="no study"):
         pb.open_study(tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from amounts import slow
 from numpy.typing import NDArray
 
 from priorband.experiments.cases import PRIOR_FREE_METHODS
@@ -23,16 +24,19 @@ def means(quality: str, method: str) -> NDArray[np.float64]:
     return np.asarray(np.mean(runs, axis=0), dtype=np.float64)
 
 
+@slow
 def test_a_good_prior_puts_priorband_ahead_of_hyperband() -> None:
     """The difference is 5.2 standard errors: it fails by chance less than once in a million."""
     assert means("good", "priorband")[2] < means("good", "hyperband")[2]
 
 
+@slow
 def test_priorband_recovers_from_a_bad_prior_but_hyperband_with_prior_does_not() -> None:
     """The difference is 6.0 standard errors: it fails by chance less than once in a million."""
     assert means("bad", "priorband")[1] < 0.5 * means("bad", "hyperband+prior")[1]
 
 
+@slow
 def test_under_a_bad_prior_priorband_starts_behind_and_closes_the_gap() -> None:
     """They are 3.8 and 4.2 standard errors: it fails by chance less than once in 10,000."""
     gap = means("bad", "priorband") - means("bad", "hyperband")

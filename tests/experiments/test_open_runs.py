@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from real_data import data_folder, paper_folder
 
-from priorband import DataError, Hartmann, open_study
+from priorband import open_study
+from priorband.benchmarks import Hartmann
 from priorband.cli import main
+from priorband.errors import DataError
 from priorband.experiments import runner
 from priorband.experiments.cases import Case
 from priorband.experiments.open_runs import (

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from priorband import Hartmann, Study
+from priorband import Study
+from priorband.benchmarks import Hartmann
 from priorband.benchmarks.catalogue import catalogue_entries
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, SpaceError

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from priorband import FormatError, Hartmann
 from priorband.analysis.curves import incumbent_curve, value_at
+from priorband.benchmarks import Hartmann
 from priorband.benchmarks.catalogue import catalogue_entry
 from priorband.benchmarks.priors import QUALITIES, prior_centre, unperturbed_centres
 from priorband.benchmarks.published import Unequal
 from priorband.benchmarks.tabular import Tabular
+from priorband.errors import FormatError
 from priorband.experiments.cases import NO_PRIOR, RULES, Case, CaseGrid, case_from_json
 from priorband.experiments.rules import Centres, case_prior_centre, published_method, set_up_case
 from priorband.experiments.run_record import (

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import slow
 from waiting import wait_until
 
-from priorband import DataError, FormatError, HaltedError, StorageError
+from priorband.errors import DataError, FormatError, HaltedError, StorageError
 from priorband.experiments import runner
 from priorband.experiments.cases import Case, CaseGrid
 from priorband.experiments.progress import Progress, TimeEstimate
@@ -77,6 +78,7 @@ def test_finished_runs_are_not_repeated(tmp_path: Path, whole: bytes) -> None:
     assert (seen.ran_cases, seen.before) == ([], 12)
 
 
+@slow
 def test_a_run_killed_again_and_again_gives_the_same_bytes(tmp_path: Path, whole: bytes) -> None:
     script = tmp_path / "grid.py"
     script.write_text(SCRIPT)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
@@ -121,7 +122,7 @@ def test_what_is_certain_promises_what_it_gains() -> None:
     assert np.exp(got) == pytest.approx([3.0, 1.0], rel=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(
     st.lists(st.tuples(st.floats(-1e3, 1e3), st.floats(1e-15, 1e3)), min_size=1, max_size=5),
     st.floats(-1e3, 1e3),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -189,7 +190,7 @@ def test_two_results_are_enough_and_twice_the_same(kernel: Kernel) -> None:
         assert ((found >= bounds(kernel)[:, 0]) & (found <= bounds(kernel)[:, 1])).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(tables(), st.integers(0, 2**32))
 def test_whatever_the_data_parameters_are_within_the_bounds(
     table: tuple[Kernel, Array, Array], seed: int

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -321,7 +322,7 @@ def test_what_is_not_finite_is_an_error_and_no_factor(n: int, wrong: float) -> N
 # Properties
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(tables(), st.integers(0, 2**32))
 def test_variances_lie_between_nothing_and_the_priors(
     table: tuple[Kernel, Array, Array], seed: int

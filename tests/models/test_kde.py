@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -284,7 +285,7 @@ def tables(draw: st.DrawFn) -> tuple[Array, Sizes]:
     return np.array(rows, dtype=np.float64), sizes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(tables(), st.integers(0, 2**32), st.sampled_from([1e-9, 1e-3, 0.3, 1.0]))
 def test_whatever_the_data_densities_are_finite_and_candidates_in_the_box(
     table: tuple[Array, Sizes], seed: int, least: float

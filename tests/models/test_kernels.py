@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import Matern
@@ -256,7 +257,7 @@ def tables(draw: st.DrawFn) -> tuple[Kernel, Array, Array]:
     return kernel, np.array(logs), np.array(rows, dtype=np.float64)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(tables())
 def test_kernel_matrices_are_symmetric_and_positive_semidefinite(
     table: tuple[Kernel, Array, Array],

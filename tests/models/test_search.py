@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -326,7 +327,7 @@ def searches(draw: st.DrawFn) -> tuple[Array, Sizes]:
     return np.array(rows, dtype=np.float64), sizes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(searches(), st.integers(0, 2**32))
 def test_whatever_the_candidates_rows_are_ranked_settled_and_once(
     search: tuple[Array, Sizes], seed: int

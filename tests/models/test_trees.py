@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesRegressor
@@ -80,7 +81,7 @@ def test_choices_become_columns_of_zeros_and_ones() -> None:
 
 
 @given(st.integers(1, 40), st.integers(0, 10_000), st.integers(2, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_a_leaf_has_the_mean_of_the_rows_in_it_and_cannot_be_cut(
     n: int, seed: int, least: int
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_leaf_has_the_mean_of_the_rows_in_it_and_cannot_be_cut(
 
 
 @given(st.integers(1, 60), st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_every_cut_leaves_rows_on_both_sides_of_it(n: int, seed: int) -> None:
     rows, targets = mixed(n, seed)
     forest = grown(rows, targets, MIXED, trees=2, least=2)
@@ -147,7 +148,7 @@ def test_a_row_has_the_same_value_alone_and_among_many(monkeypatch: pytest.Monke
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.integers(0, 10_000))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 def test_predictions_never_leave_the_range_of_the_targets(values: list[float], seed: int) -> None:
     forest = grown(mixed_rows(len(values), MIXED, seed), np.array(values), MIXED, trees=7)
     told = forest.predict(mixed_rows(20, MIXED, seed + 1))

@@ -196,19 +196,19 @@ def test_where_there_is_no_study_it_says_so(place: Path) -> None:
 
             with closing(SqliteJournal(place / folder)) as journal:
                 journal.prepare()
-        with pytest.raises(pb.FormatError, match="There is no study"):
+        with pytest.raises(pb.errors.FormatError, match="There is no study"):
             check(place / folder)
 
 
 class Standing:
     """A sampler that this library does not have."""
 
-    def sample(self, state: pb.State, rung: int, rng: object) -> pb.Draw:
-        return pb.Draw(pb.Config({"x": 0.5, "n": 2, "kind": "a"}), "standing")
+    def sample(self, state: pb.State, rung: int, rng: object) -> pb.samplers.Draw:
+        return pb.samplers.Draw(pb.Config({"x": 0.5, "n": 2, "kind": "a"}), "standing")
 
 
 def test_a_method_of_ones_own_is_no_damage(place: Path) -> None:
-    method = pb.Optimizer(pb.Hyperband(), Standing())
+    method = pb.Optimizer(pb.schedulers.Hyperband(), Standing())
     with pb.open_study(place / "study", SPACE, EPOCHS, method) as study:
         tell_some(study, 4)
     assert check(place / "study").sound
@@ -227,7 +227,7 @@ def test_a_study_in_a_database_is_looked_at_likewise(postgres: Server) -> None:
         connection.execute(f"DELETE FROM {table} WHERE seq = 3")
         connection.execute(f"UPDATE {table} SET worker = 'me' WHERE seq = 6")
     assert said(url) == ["record 3 is missing", "record 6 is not what was written"]
-    with pytest.raises(pb.FormatError, match="There is no study"):
+    with pytest.raises(pb.errors.FormatError, match="There is no study"):
         check(fresh_url(postgres))
-    with pytest.raises(pb.StorageError, match="cannot be reached"):
+    with pytest.raises(pb.errors.StorageError, match="cannot be reached"):
         check("postgresql://nobody:secret@127.0.0.1:1/none")

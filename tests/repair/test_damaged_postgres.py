@@ -34,7 +34,7 @@ def test_a_block_that_cannot_be_read(new_postgres: Callable[[], Server], place: 
 
     alter_file(server.data / found[0], spoil)
     server.start()
-    with pytest.raises(pb.DamagedError, match="priorband journal salvage") as caught:
+    with pytest.raises(pb.errors.DamagedError, match="priorband journal salvage") as caught:
         events(url)
     assert server.password not in str(caught.value)
     inspected = check(url)

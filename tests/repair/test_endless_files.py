@@ -51,7 +51,7 @@ def test_a_tree_that_leads_to_one_page_without_end(
 
     alter_file(place / "study" / "study.db", grow)
     assert (place / "study" / "study.db").stat().st_size < 60_000
-    with pytest.raises(pb.DamagedError, match="out of order"):
+    with pytest.raises(pb.errors.DamagedError, match="out of order"):
         if events(place / "study"):
             with pb.open_study(place / "study") as study:
                 study.ask()
@@ -73,7 +73,7 @@ def test_a_row_that_claims_much_memory(shapes: Shapes, place: Path) -> None:
         data[cell : cell + len(row)] = row
 
     alter_file(place / "study" / "study.db", claim)
-    with pytest.raises(pb.DamagedError, match="too big"):
+    with pytest.raises(pb.errors.DamagedError, match="too big"):
         events(place / "study")
     assert not check(place / "study").sound
 
@@ -87,6 +87,6 @@ def test_names_that_are_no_text(shapes: Shapes, place: Path) -> None:
             slice(None), data.replace(b"leaselease", b"le\x80sele\x80se")
         ),
     )
-    with pytest.raises(pb.DamagedError):
+    with pytest.raises(pb.errors.DamagedError):
         events(place / "study")
     assert check(place / "study").records == shapes.records

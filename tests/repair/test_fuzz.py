@@ -47,7 +47,7 @@ def read(folder: Path) -> tuple[Event, ...] | None:
         assert str(error)
     try:
         sound = check(folder).sound
-    except (pb.FormatError, pb.StorageError):
+    except (pb.errors.FormatError, pb.errors.StorageError):
         sound = False
     assert happened is not None or not sound
     shutil.rmtree(folder)

@@ -79,7 +79,7 @@ def test_a_lost_page_of_the_tree_costs_no_record(
         data[(page - 1) * PAGE : page * PAGE] = bytes(PAGE)
 
     alter_file(folder / "study.db", zero)
-    with pytest.raises(pb.DamagedError):
+    with pytest.raises(pb.errors.DamagedError):
         events(folder)
     assert check(folder).records == len(genuine)
     assert "study.db contains records" in "".join(map(str, check(folder).findings))

@@ -253,7 +253,7 @@ def test_what_cannot_be_is_refused_and_the_rest_is_saved(
 
 def refused(folder: Path) -> str:
     """Why a study was not opened."""
-    with pytest.raises(pb.DamagedError) as caught:
+    with pytest.raises(pb.errors.DamagedError) as caught:
         events(folder)
     message = str(caught.value)
     assert str(folder) in message and "priorband journal salvage" in message

@@ -8,19 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from priorband import (
-    Categorical,
-    Ensemble,
-    Fidelity,
-    Float,
-    Histogram,
-    Shares,
-    Space,
-    State,
-    Study,
-    Trial,
-    optimizer,
-)
+from priorband import Categorical, Fidelity, Float, Histogram, Space, State, Study, Trial, optimizer
+from priorband.samplers import Ensemble, Shares
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
     Decay,

@@ -16,12 +16,10 @@ from scipy import special, stats
 from priorband import (
     Categorical,
     Constant,
-    Ensemble,
     Fidelity,
     Float,
     History,
     Integer,
-    Ladder,
     Normal,
     Observation,
     Ordinal,
@@ -31,6 +29,8 @@ from priorband import (
     Trial,
     optimizer,
 )
+from priorband.ladder import Ladder
+from priorband.samplers import Ensemble
 from priorband.samplers.scores import incumbent_share, scores
 
 PAPER = Fidelity("epochs", 3, 81)  # the first bracket costs 243

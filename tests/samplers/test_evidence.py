@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priorband import Constant, Fidelity, Float, FullFidelity, Optimizer, Space, Study
+from priorband import Constant, Fidelity, Float, Optimizer, Space, Study
 from priorband.samplers.evidence import (
     bounded,
     encoded,
@@ -17,6 +17,7 @@ from priorband.samplers.evidence import (
     unit_fidelity,
 )
 from priorband.samplers.simple import FromUniform
+from priorband.schedulers import FullFidelity
 
 SPACE = Space({"x": Float(0, 2), "fixed": Constant("a"), "y": Float(1e-2, 1, log=True)})
 

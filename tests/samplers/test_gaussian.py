@@ -9,36 +9,32 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import MODELLED, slow, slow_unless_in
 
 from priorband import (
     Categorical,
     Constant,
-    Enough,
     Fidelity,
     Float,
-    FromUniform,
-    FullFidelity,
-    GPSearch,
-    Hartmann,
     Histogram,
     Integer,
-    MethodError,
     Optimizer,
     Ordinal,
     Space,
     State,
     Study,
-    Trained,
-    benchmark_prior,
-    methods,
     prior,
     simulate,
 )
+from priorband.benchmarks import Hartmann, benchmark_prior
+from priorband.conditions import Enough, Trained
+from priorband.errors import MethodError
+from priorband.samplers import FromUniform, GPSearch
 from priorband.samplers.gaussian import prior_weight
+from priorband.schedulers import FullFidelity
 from priorband.streams import generator
 from priorband.testing import example_space
 
-MODELLED = [name for name in methods() if "bo" in name or "mobster" in name]
 EPOCHS = Fidelity("epochs", 3, 81)
 
 
@@ -140,6 +136,7 @@ def test_bohb_starts_with_twice_one_more_than_parameters(dimensions: int, result
     assert {"uniform", "model"} == set(after)
 
 
+@slow
 @pytest.mark.parametrize("method", ["priorband+bo", "mobster+esp(joint)"])
 def test_the_joint_model_starts_after_ten_full_trainings(method: str) -> None:
     study = Study(numbers(3), EPOCHS, method, seed=2)
@@ -354,8 +351,10 @@ PROBLEMS: dict[str, tuple[Space, Callable[[Mapping[str, Any], float], float]]] =
 }
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
-@pytest.mark.parametrize("method", MODELLED)
+PAIRS = [(method, problem) for method in MODELLED for problem in PROBLEMS]
+
+
+@pytest.mark.parametrize(("method", "problem"), slow_unless_in(PAIRS[:: len(PROBLEMS) + 1], PAIRS))
 def test_every_method_copes_with_every_problem(method: str, problem: str) -> None:
     space, objective = PROBLEMS[problem]
     study = Study(space, Fidelity("epochs", 1, 9), method, seed=1)
@@ -374,6 +373,7 @@ def test_every_method_works_with_one_rung_only(method: str) -> None:
     assert study.best is not None and study.best.loss < 0.2 + 0.1
 
 
+@slow
 @pytest.mark.parametrize("method", MODELLED)
 def test_every_method_works_with_two_thousand_results_many_of_them_the_same(method: str) -> None:
     study = Study(numbers(3), Fidelity("epochs", 1, 27), method, seed=1)
@@ -420,7 +420,8 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any], message: str) -> None
 # Threads
 
 ASKING = """
-from priorband import Hartmann, Study, simulate
+from priorband import Study, simulate
+from priorband.benchmarks import Hartmann
 benchmark = Hartmann(6)
 study = Study(benchmark.space, benchmark.fidelity, "bo", 1)
 simulate(study, benchmark, budget=16)

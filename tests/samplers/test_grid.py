@@ -14,16 +14,16 @@ from priorband import (
     ExhaustedError,
     Fidelity,
     Float,
-    FullFidelity,
-    Grid,
     Integer,
-    MethodError,
     Optimizer,
     Ordinal,
     Space,
     Study,
 )
+from priorband.errors import MethodError
+from priorband.samplers import Grid
 from priorband.samplers.grid import axis
+from priorband.schedulers import FullFidelity
 
 lib: Any = pb  # a person in a hurry has no type checker
 
@@ -170,9 +170,9 @@ def test_a_configuration_that_a_person_queued_or_added_is_not_tried_again() -> N
 @pytest.mark.parametrize("points", [1, 0, -3, 2.0, "10", None, True])
 def test_a_number_of_points_that_cannot_be_is_refused(points: Any) -> None:
     with pytest.raises(MethodError) as caught:
-        lib.Grid(points)
+        lib.samplers.Grid(points)
     assert str(caught.value) == f"`points` must be a whole number of at least 2, got {points!r}."
 
 
 def test_a_number_of_points_may_be_numpys() -> None:
-    assert lib.Grid(np.int64(3)).points == 3
+    assert lib.samplers.Grid(np.int64(3)).points == 3

@@ -13,20 +13,17 @@ from scipy import stats
 from priorband import (
     Categorical,
     Config,
-    Crossover,
-    Fixed,
     Float,
-    Hypersphere,
     Integer,
-    MethodError,
     Normal,
     Ordinal,
-    Perturb,
     Space,
     State,
     Study,
     prior,
 )
+from priorband.errors import MethodError
+from priorband.samplers import Crossover, Fixed, Hypersphere, Perturb
 from priorband.samplers.base import Sampler
 from priorband.samplers.local import distances, partner_share
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -18,21 +19,19 @@ from priorband import (
     Config,
     Constant,
     Fidelity,
-    Fixed,
     Float,
-    FromUniform,
-    Hyperband,
     Integer,
-    MethodError,
-    Mix,
     Optimizer,
     Ordinal,
     Space,
     State,
     Study,
 )
+from priorband.errors import MethodError
 from priorband.models.kde import KDE
+from priorband.samplers import Fixed, FromUniform, Mix
 from priorband.samplers.parzen import TPE, groups, ranked, split_sizes
+from priorband.schedulers import Hyperband
 from priorband.testing import check_sampler, example_space, play
 
 EPOCHS = Fidelity("epochs", 1, 27)
@@ -367,7 +366,7 @@ def test_a_study_with_the_model_can_be_replayed() -> None:
     assert study.replay().exact
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.sampled_from([0.0, 1e-12, 1.0, 1e12, math.inf])),

@@ -11,17 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from priorband import (
-    Categorical,
-    Ensemble,
-    Fidelity,
-    Float,
-    Ladder,
-    Normal,
-    Space,
-    Study,
-    optimizer,
-)
+from priorband import Categorical, Fidelity, Float, Normal, Space, Study, optimizer
+from priorband.ladder import Ladder
+from priorband.samplers import Ensemble
 from priorband.samplers.ensemble_policy import ConstantShare, Decay, Geometric, Linear, active
 from priorband.samplers.local import partner_share
 from priorband.samplers.scores import Scores, incumbent_share, log_score, scores, top_size

@@ -7,31 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
+from priorband import Fidelity, Float, History, Optimizer, Space, State, Study, Trial
+from priorband.brackets import BracketStatus, bracket_status
+from priorband.errors import SingleRungWarning
+from priorband.ladder import Rule
+from priorband.samplers import FromUniform, PriorMode
+from priorband.schedulers import (
     ASHA,
     AsyncHyperband,
-    Fidelity,
-    Float,
-    FromUniform,
     FullFidelity,
-    History,
     Hyperband,
-    Optimizer,
-    PriorMode,
     Promote,
     Sample,
-    SingleRungWarning,
-    Space,
-    State,
-    Study,
     SuccessiveHalving,
-    Trial,
 )
-from priorband.brackets import BracketStatus, bracket_status
-from priorband.ladder import Rule
 from priorband.schedulers.base import Scheduler, promotable
 from priorband.streams import Random
 from priorband.testing import check_scheduler
@@ -53,7 +46,7 @@ ASYNCHRONOUS: tuple[Scheduler, ...] = (
     *(ASHA(), ASHA("neps"), AsyncHyperband(), AsyncHyperband("neps"), Own(AsyncHyperband())),
 )
 SCHEDULERS = (FullFidelity(), *SYNCHRONOUS, *ASYNCHRONOUS, Own(Hyperband()))
-EXAMPLES = settings(max_examples=25, deadline=None, derandomize=True, database=None)
+EXAMPLES = settings(max_examples=examples(25))
 
 
 @dataclass(frozen=True)
@@ -168,7 +161,7 @@ def test_those_rise_synchronously_whom_only_something_better_could_have_stopped(
 
 
 @pytest.mark.parametrize("scheduler", ASYNCHRONOUS, ids=repr)
-@settings(EXAMPLES, max_examples=10)
+@settings(EXAMPLES, max_examples=examples(10))
 @given(STORIES, st.integers(1, 40))
 def test_any_success_rises_asynchronously_once_enough_are_worse(
     scheduler: Scheduler, story: Story, asks: int

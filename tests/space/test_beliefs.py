@@ -21,10 +21,10 @@ from priorband import (
     Normal,
     Ordinal,
     Space,
-    SpaceError,
     Uniform,
     Weights,
 )
+from priorband.errors import SpaceError
 from priorband.space.densities import Array, BetaDensity, Blend, Choices, Flat, TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker

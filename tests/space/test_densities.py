@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -21,7 +22,7 @@ from priorband.space.densities import (
     preferred_choice,
 )
 
-exact = settings(max_examples=100, deadline=None, derandomize=True)
+exact = settings(max_examples=examples(100))
 NEXT_TO_ONE = math.nextafter(1.0, 0.0)
 STEPS = normalised_steps((0.0, 0.2, 0.5, 0.6, 1.0), (1.0, 0.0, 4.0, 2.0))
 TWO_PEAKS = Blend((TruncatedNormal(0.2, 0.05), TruncatedNormal(0.8, 0.05)), (0.75, 0.25))

@@ -10,17 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from priorband import (
-    Beta,
-    Categorical,
-    Fidelity,
-    Float,
-    FromPrior,
-    Normal,
-    Perturb,
-    Space,
-    Study,
-)
+from priorband import Beta, Categorical, Fidelity, Float, Normal, Space, Study
+from priorband.samplers import FromPrior, Perturb
 from priorband.samplers.base import Sampler
 from priorband.samplers.local import changed_choice, other_choice
 from priorband.space import incomplete_beta, normal

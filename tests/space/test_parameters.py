@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband import Categorical, ConfigError, Constant, Float, Integer, Ordinal, SpaceError
+from priorband import Categorical, Constant, Float, Integer, Ordinal
+from priorband.errors import ConfigError, SpaceError
 
 lib: Any = pb  # a person in a hurry has no type checker
-exact = settings(max_examples=150, deadline=None, derandomize=True)
+exact = settings(max_examples=examples(150))
 unit = st.floats(0.0, 1.0)
 finite = st.floats(-1e9, 1e9)
 

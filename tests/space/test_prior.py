@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
@@ -26,10 +27,10 @@ from priorband import (
     Normal,
     Ordinal,
     Space,
-    SpaceError,
     Study,
     Uniform,
 )
+from priorband.errors import SpaceError
 from priorband.space.densities import Array, Choices, Flat, TruncatedNormal
 
 lib: Any = pb  # a person in a hurry has no type checker
@@ -145,7 +146,7 @@ def test_draws_follow_every_parameters_own_density() -> None:
     assert abs(np.corrcoef(rows.T) - np.eye(8)).max() < 0.1
 
 
-settle = settings(max_examples=50, deadline=None, derandomize=True)
+settle = settings(max_examples=examples(50))
 
 
 @settle

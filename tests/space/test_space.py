@@ -8,23 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorband import (
-    Categorical,
-    Config,
-    ConfigError,
-    Constant,
-    Float,
-    Integer,
-    Ordinal,
-    Space,
-    SpaceError,
-    Study,
-)
+from priorband import Categorical, Config, Constant, Float, Integer, Ordinal, Space, Study
+from priorband.errors import ConfigError, SpaceError
 
-exact = settings(max_examples=100, deadline=None, derandomize=True)
+exact = settings(max_examples=examples(100))
 
 
 def mixed() -> Space:

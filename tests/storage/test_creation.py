@@ -114,7 +114,7 @@ def test_copying_the_log_back_may_fail(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         journal: Any = study.journal
         for _ in range(1_000):
-            journal._copy_back(Full())
+            journal._copy_log_back(Full())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")

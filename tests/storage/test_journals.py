@@ -123,7 +123,7 @@ def test_an_exception_leaves_nothing_behind(journal: Journal, opened: Open) -> N
 
 def test_a_number_is_given_once(journal: Journal) -> None:
     write(journal, row(1), row(2))
-    with pytest.raises(pb.StorageError, match="another process"):
+    with pytest.raises(pb.errors.StorageError, match="another process"):
         write(journal, row(3), row(2))
     assert journal.read(0) == [row(1), row(2)]
     write(journal, row(3))

@@ -52,7 +52,7 @@ def _cut(helper: Journal, journal: Journal, use: Any) -> None:
 def _at_second_try(work: Callable[[], object]) -> object:
     try:
         return work()
-    except pb.StorageError:
+    except pb.errors.StorageError:
         return work()
 
 
@@ -107,9 +107,12 @@ def test_a_forked_process_that_only_closes_does_no_harm(journal: Journal) -> Non
 def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = opened(), opened()
     with one.transaction(0) as transaction:
-        with monkeypatch.context() as impatient, pytest.raises(pb.StorageError, match="is busy"):
+        with (
+            monkeypatch.context() as impatient,
+            pytest.raises(pb.errors.StorageError, match="is busy"),
+        ):
             for module in (write_lock, postgres_module):
-                impatient.setattr(module, "PATIENCE", 0.05)
+                impatient.setattr(module, "LOCK_TIMEOUT", 0.05)
             write(other, row(1))
         transaction.append(row(1))
     assert other.read(0) == [row(1)]
@@ -122,7 +125,7 @@ def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> 
         journal._connection("write").execute("PRAGMA user_version = 2")
     else:
         journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 2'")
-    with pytest.raises(pb.FormatError, match="has format 2, this library reads up to 1"):
+    with pytest.raises(pb.errors.FormatError, match="has format 2, this library reads up to 1"):
         write(journal, row(2))
 
 
@@ -137,7 +140,7 @@ def test_a_frozen_writer_is_cut_off_by_the_server(
     with monkeypatch.context() as patched:
         patched.setattr(postgres_url, "_SETTINGS", quick)
         frozen.close()
-        with pytest.raises(pb.StorageError), frozen.transaction(0) as transaction:
+        with pytest.raises(pb.errors.StorageError), frozen.transaction(0) as transaction:
             transaction.append(row(1, worker="frozen"))
             write(other, row(1))  # waits for as long as the other may be frozen
     assert other.read(0) == [row(1)] == frozen.read(0)

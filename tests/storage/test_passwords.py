@@ -56,7 +56,7 @@ def test_no_name_has_the_password(postgres: Server) -> None:
         assert postgres.password not in repr(study) + study.where + repr(study.journal)
         assert study.where == url.replace(postgres.password, "***")
     for wrong in (url.replace(postgres.password, SECRET), url.replace("/postgres#", "/none#")):
-        with pytest.raises(pb.StorageError) as caught:
+        with pytest.raises(pb.errors.StorageError) as caught:
             pb.open_study(wrong)
         assert SECRET not in str(caught.value) and postgres.password not in str(caught.value)
     assert PostgresJournal("postgresql:///lab#a").where == "postgresql:///lab#a"

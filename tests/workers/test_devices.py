@@ -47,5 +47,5 @@ def test_each_worker_sees_its_own_devices(
 
 
 def test_more_devices_than_there_are_cannot_be_shared_out() -> None:
-    with pytest.raises(pb.MethodError, match="need 4, but CUDA_VISIBLE_DEVICES shows 2"):
+    with pytest.raises(pb.errors.ArgumentError, match="need 4 devices, but CUDA_VIS.* lists 2"):
         masks(2, 2, {"CUDA_VISIBLE_DEVICES": "0,1"})

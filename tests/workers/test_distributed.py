@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import slow
 from ddp_job import X, Y
 from servers import free_port
 from waiting import LONGEST, wait_until
@@ -21,9 +22,13 @@ from waiting import LONGEST, wait_until
 import priorband as pb
 from priorband.storage.json_text import from_json
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None, reason="torch is not installed: pip install torch"
-)
+pytestmark = [
+    slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("torch") is None,
+        reason="torch is not installed: pip install torch",
+    ),
+]
 SCRIPT = Path(__file__).with_name("ddp_job.py")
 DOCS = Path(__file__).parents[2] / "docs" / "ddp.md"
 

@@ -238,7 +238,7 @@ def test_a_task_is_the_same_in_another_process() -> None:
 def test_without_torch_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.distributed", None)
-    with pytest.raises(pb.ExtraError, match="pip install torch"):
+    with pytest.raises(pb.errors.ExtraError, match="pip install torch"):
         tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere")
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from amounts import slow
 from objectives import EPOCHS, SPACE, counted, raises, value
 
 import priorband as pb
@@ -11,7 +12,7 @@ from priorband.storage.json_text import from_json
 from priorband.workers import open_with_retry
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=slow), 2])
 def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: int) -> None:
     tuned = pb.tune(
         counted, SPACE, EPOCHS, budget=3, workers=workers, study=tmp_path / "s", show="quiet"
@@ -45,7 +46,7 @@ def test_running_again_resumes_or_says_that_the_budget_is_spent(tmp_path: Path) 
 
 
 def test_an_objective_that_always_fails_stops_early(tmp_path: Path) -> None:
-    with pytest.raises(pb.HaltedError, match="all failed in the same way"):
+    with pytest.raises(pb.errors.HaltedError, match="all failed in the same way"):
         pb.tune(raises, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", fresh_process=False)
     with pb.open_study(tmp_path) as study:
         assert study.ledger.failures == {"raised": 3}
@@ -67,7 +68,7 @@ def test_accuracy_is_maximised_at_the_edge(tmp_path: Path) -> None:
 
 
 def test_a_function_that_no_process_can_import_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(pb.MethodError, match="fresh_process=False"):
+    with pytest.raises(pb.errors.MethodError, match="fresh_process=False"):
         pb.tune(lambda trial: 0.0, SPACE, EPOCHS, budget=2, study=tmp_path / "s")
     assert not (tmp_path / "s").exists()
 

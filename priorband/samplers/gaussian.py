@@ -69,7 +69,10 @@ class GPSearch:
         MethodError: If an argument is not one of the allowed values.
 
     Example:
-        >>> from priorband import FromUniform, FullFidelity, Optimizer, Staged, Trained
+        >>> from priorband import Optimizer
+        >>> from priorband.conditions import Trained
+        >>> from priorband.samplers import FromUniform, Staged
+        >>> from priorband.schedulers import FullFidelity
         >>> sampler = Staged(FromUniform(), GPSearch("full"), until=Trained(10))
         >>> method = Optimizer(FullFidelity(), sampler)
     """

@@ -37,7 +37,8 @@ class Grid:
         MethodError: If `points` is not a whole number of at least 2.
 
     Example:
-        >>> from priorband import FullFidelity, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.schedulers import FullFidelity
         >>> method = Optimizer(FullFidelity(), Grid(points=5))
     """
 

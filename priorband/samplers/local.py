@@ -43,7 +43,8 @@ class Perturb:
         MethodError: If `rate` or `sigma` is out of its range.
 
     Example:
-        >>> from priorband import Hyperband, Optimizer, ensemble
+        >>> from priorband import Optimizer, ensemble
+        >>> from priorband.schedulers import Hyperband
         >>> method = Optimizer(Hyperband(), ensemble(around=Perturb(sigma=0.1)))
     """
 
@@ -131,7 +132,9 @@ class Crossover:
         MethodError: If `weights` is not a function or an instance that can be called.
 
     Example:
-        >>> from priorband import Ensemble, Hyperband, Optimizer, ensemble
+        >>> from priorband import Optimizer, ensemble
+        >>> from priorband.samplers import Ensemble
+        >>> from priorband.schedulers import Hyperband
         >>> method = Optimizer(Hyperband(), ensemble(around=Crossover(Ensemble())))
     """
 
@@ -180,7 +183,8 @@ class Hypersphere:
         MethodError: If `least` is not above 0, or `growth` not above 1.
 
     Example:
-        >>> from priorband import Hyperband, Optimizer, ensemble
+        >>> from priorband import Optimizer, ensemble
+        >>> from priorband.schedulers import Hyperband
         >>> method = Optimizer(Hyperband(), ensemble(around=Hypersphere()))
     """
 

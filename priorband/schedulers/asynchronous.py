@@ -39,7 +39,8 @@ class ASHA:
         MethodError: If `promotion` is another word.
 
     Example:
-        >>> from priorband import FromUniform, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
         >>> method = Optimizer(ASHA(), FromUniform())
     """
 
@@ -73,7 +74,8 @@ class AsyncHyperband:
         MethodError: If `promotion` is another word.
 
     Example:
-        >>> from priorband import FromUniform, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
         >>> method = Optimizer(AsyncHyperband(), FromUniform())
     """
 

@@ -21,7 +21,8 @@ class SuccessiveHalving:
     """Successive halving: brackets that all start on the lowest rung, one after another.
 
     Example:
-        >>> from priorband import FromUniform, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
         >>> method = Optimizer(SuccessiveHalving(), FromUniform())
     """
 
@@ -41,7 +42,8 @@ class Hyperband:
     """Hyperband: brackets by turns, from many trials on the lowest rung to a few full trainings.
 
     Example:
-        >>> from priorband import FromUniform, Optimizer
+        >>> from priorband import Optimizer
+        >>> from priorband.samplers import FromUniform
         >>> method = Optimizer(Hyperband(), FromUniform())
     """
 

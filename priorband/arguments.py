@@ -24,7 +24,7 @@ from priorband.ladder import Ladder
 from priorband.numeric import real, whole
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
-from priorband.space.space import Space, plain
+from priorband.space.space import Space, normalised_name
 from priorband.trial import Trial
 
 LONGEST_TEXT = 2_000
@@ -67,7 +67,7 @@ def checked_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
             return Fidelity("fidelity", 1, 1)
     if not isinstance(fidelity, Fidelity):
         raise SpaceError(f"`fidelity` must be a Fidelity, got {fidelity!r}.")
-    if plain(fidelity.name) in map(plain, space.parameters):
+    if normalised_name(fidelity.name) in map(normalised_name, space.parameters):
         raise SpaceError(
             f"`{fidelity.name}` is the fidelity, so it cannot be searched too. Take it out of "
             "the space: each trial says how far to train."

@@ -16,7 +16,6 @@ from priorband.optimizers import Optimizer
 from priorband.problem import Problem
 from priorband.space.prior import Independent, Prior
 from priorband.space.space import Space
-from priorband.space.space import plain as plain_name
 from priorband.values import field_defaults
 
 _LONG = 160
@@ -72,7 +71,7 @@ def problem_from_data(
     """
     _check_keys(data)
     space, fidelity = _typed(data["space"], Space), _typed(data["fidelity"], Fidelity)
-    if plain_name(fidelity.name) in map(plain_name, space.parameters):
+    if normalised_name(fidelity.name) in map(normalised_name, space.parameters):
         raise unreadable(f"`{fidelity.name}` is both the fidelity and a parameter")
     if type(data["seed"]) is not int:
         raise unreadable(f"Expected a whole number as the seed, got {short_repr(data['seed'])}")

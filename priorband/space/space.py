@@ -219,7 +219,7 @@ class Space:
         return results
 
 
-def plain(name: str) -> str:
+def normalised_name(name: str) -> str:
     """Return a name in Unicode form NFKC, in which names that look the same are the same."""
     return unicodedata.normalize("NFKC", name)
 
@@ -250,7 +250,7 @@ def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
                 f"A parameter's name must be printable text, got {name!r}. "
                 "It must not be empty, nor start or end with a space."
             )
-        first = seen.setdefault(plain(name), name)
+        first = seen.setdefault(normalised_name(name), name)
         if first != name:
             raise SpaceError(f"The names {first!r} and {name!r} are the same text in Unicode.")
         if not isinstance(parameter, kinds):

@@ -15,7 +15,7 @@ from priorband.fidelity import Fidelity
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem
 from priorband.space.prior import Independent, Prior
-from priorband.space.space import Space
+from priorband.space.space import Space, normalised_name
 from priorband.values import field_defaults
 
 _LONG = 160

@@ -21,7 +21,7 @@ from priorband.failures import FAILURE_KINDS, FailureKind
 from priorband.fidelity import USUAL_ETA, Fidelity, warn_single_rung
 from priorband.history import History
 from priorband.ladder import Ladder
-from priorband.numeric import real, whole
+from priorband.numeric import one_of, real, whole
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space, normalised_name
@@ -126,7 +126,7 @@ def checked_loss(loss: Any) -> float:
 
 def checked_failure_kind(kind: str) -> FailureKind:
     """Return a kind of failure, or raise `ArgumentError` if there is no such kind."""
-    if kind not in FAILURE_KINDS:
+    if not one_of(kind, FAILURE_KINDS):
         raise ArgumentError(
             f"`kind` must be a kind of failure, got {kind!r}. {suggestion(kind, FAILURE_KINDS)}"
         )

@@ -6,7 +6,7 @@ from typing import Literal, final
 
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
-from priorband.numeric import whole
+from priorband.numeric import one_of, whole
 from priorband.values import settle
 
 Rule = Literal["floor", "ceil"]
@@ -36,7 +36,7 @@ class Ladder:
         if not whole(self.eta) or self.eta < 2:
             raise MethodError(f"`eta` must be a whole number of at least 2, got {self.eta!r}.")
         settle(self, eta=int(self.eta))
-        if self.rule not in ("floor", "ceil"):
+        if not one_of(self.rule, ("floor", "ceil")):
             raise MethodError(f"`sizes` must be 'floor' or 'ceil', got {self.rule!r}.")
 
     @cached_property

@@ -19,3 +19,8 @@ def real(value: Any) -> float | None:
 def whole(value: Any) -> bool:
     """Whether a value is an integer, numpy integers included; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def one_of(value: Any, allowed: tuple[str, ...]) -> bool:
+    """Whether a value is one of some texts; also where comparing it would fail, as with an array."""
+    return isinstance(value, str) and value in allowed

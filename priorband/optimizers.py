@@ -10,6 +10,7 @@ from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
 from priorband.history import History
 from priorband.ladder import Ladder, Rule
+from priorband.numeric import one_of
 from priorband.samplers.base import Chances, Draw, Sampler, require_sampler
 from priorband.schedulers.base import Promote, Scheduler
 from priorband.space.prior import Prior
@@ -83,7 +84,7 @@ class Optimizer:
         require_sampler("sampler", self.sampler)
         if self.opening is not None:
             require_sampler("opening", self.opening)
-        if self.incumbent not in ("lowest", "max_fidelity_first"):
+        if not one_of(self.incumbent, ("lowest", "max_fidelity_first")):
             raise MethodError(
                 f"`incumbent` must be 'lowest' or 'max_fidelity_first', got {self.incumbent!r}."
             )

@@ -309,6 +309,22 @@ def test_nothing_that_a_person_passes_brings_another_error_than_ours(
             continue
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: lib.optimizer("hyperband", sizes=np.ones(2)),
+        lambda: lib.optimizer("hyperband", incumbent=np.ones(2)),
+        lambda: lib.optimizer("asha", promotion=np.ones(2)),
+        lambda: asked()[0].fail(0, kind=np.ones(2)),
+        lambda: lib.samplers.GPSearch(np.ones(2)),
+        lambda: lib.samplers.Decay(np.ones(2)),
+    ],
+)
+def test_an_array_in_the_place_of_a_word_is_refused(make: Make) -> None:
+    with pytest.raises(PriorbandError):
+        make()
+
+
 UNIT = Space({"x": Float(0, 1, prior=0.3)})
 
 

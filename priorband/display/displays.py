@@ -15,6 +15,7 @@ from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
 from priorband.display.live import LiveDisplay
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError
+from priorband.numeric import one_of
 
 Show = Literal["live", "plain", "json", "quiet"]
 SHOWS: tuple[Show, ...] = Show.__args__  # type: ignore[attr-defined]  # a Literal has them
@@ -39,7 +40,7 @@ def checked_show(show: str | None) -> Show:
     if show is None:
         dumb = os.environ.get("TERM") in ("dumb", "unknown")
         return "live" if sys.stdout and sys.stdout.isatty() and not dumb else "plain"
-    if show not in SHOWS:
+    if not one_of(show, SHOWS):
         raise ArgumentError(
             f"`show` must be one of {', '.join(map(repr, SHOWS))}, or None to choose between "
             f"'live' and 'plain' automatically, got {show!r}."

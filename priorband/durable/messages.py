@@ -6,7 +6,7 @@ from typing import Any, final
 from priorband.durable.records import NO_DETAILS, member, number
 from priorband.errors import ArgumentError, FormatError, suggestion
 from priorband.failures import FAILURE_KINDS, FailureKind
-from priorband.numeric import whole
+from priorband.numeric import one_of, whole
 from priorband.trial import Trial
 from priorband.values import frozen
 
@@ -94,7 +94,7 @@ def allowed_attempts(retries: Mapping[str, int] | None) -> dict[FailureKind, int
     """
     allowed_attempts = dict(ATTEMPTS)
     for kind, times in (retries or {}).items():
-        if kind not in FAILURE_KINDS:
+        if not one_of(kind, FAILURE_KINDS):
             raise ArgumentError(
                 f"`retries` has an unknown kind of failure, {kind!r}. "
                 f"{suggestion(kind, FAILURE_KINDS)}"

@@ -15,6 +15,7 @@ from typing import Protocol, final
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
 from priorband.errors import MethodError
+from priorband.numeric import one_of
 from priorband.samplers.base import Sampler, require_callable
 from priorband.samplers.combine import Mix
 from priorband.samplers.local import Perturb
@@ -192,7 +193,7 @@ class Decay:
     by: str = "brackets"
 
     def __post_init__(self) -> None:
-        if self.by not in ("brackets", "resources"):
+        if not one_of(self.by, ("brackets", "resources")):
             raise MethodError(f"`by` must be 'brackets' or 'resources', got {self.by!r}.")
 
     def __call__(self, state: State) -> tuple[float, Scores | None]:

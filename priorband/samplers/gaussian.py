@@ -7,7 +7,7 @@ import numpy as np
 from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
-from priorband.numeric import real, whole
+from priorband.numeric import one_of, real, whole
 from priorband.samplers.base import MODEL, Draw
 from priorband.samplers.evidence import Evidence, bounded, encoded, evidence, unit_fidelity
 from priorband.samplers.simple import FromUniform
@@ -85,9 +85,9 @@ class GPSearch:
     most: int = 400
 
     def __post_init__(self) -> None:
-        if self.over not in ("full", "rung", "joint"):
+        if not one_of(self.over, ("full", "rung", "joint")):
             raise MethodError(f"`over` must be 'full', 'rung' or 'joint', got {self.over!r}.")
-        if self.combine not in ("sum", "product"):
+        if not one_of(self.combine, ("sum", "product")):
             raise MethodError(f"`combine` must be 'sum' or 'product', got {self.combine!r}.")
         if (beta := real(self.beta)) is None or beta < 0:
             raise MethodError(f"`beta` must be a number of at least 0, got {self.beta!r}.")

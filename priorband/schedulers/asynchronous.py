@@ -9,6 +9,7 @@ from typing import Literal, final
 from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
+from priorband.numeric import one_of
 from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
 from priorband.streams import Random
@@ -19,7 +20,7 @@ Promotion = Literal["textbook", "neps"]
 
 
 def _check_promotion(promotion: str) -> None:
-    if promotion not in ("textbook", "neps"):
+    if not one_of(promotion, ("textbook", "neps")):
         raise MethodError(f"`promotion` must be 'textbook' or 'neps', got {promotion!r}.")
 
 

@@ -16,7 +16,7 @@ from priorband.durable.messages import Assignment, Report
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, MethodError
 from priorband.failures import FailureKind
-from priorband.numeric import real
+from priorband.numeric import one_of, real
 from priorband.storage.checkpoints import Checkpoints, sync_tree
 from priorband.streams import Dice
 from priorband.values import frozen
@@ -72,7 +72,7 @@ class WorkerOptions:
                 raise ArgumentError(
                     f"`{name}` must be a number of seconds of at least 0, got {seconds!r}."
                 )
-        if self.keep not in ("promotable", "all"):
+        if not one_of(self.keep, ("promotable", "all")):
             raise ArgumentError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
         if not self.fresh_process and (self.trial_seconds or self.step_seconds):
             raise ArgumentError(

@@ -2,7 +2,9 @@
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
+
+S = TypeVar("S", bound=str)
 
 
 def real(value: Any) -> float | None:
@@ -21,6 +23,6 @@ def whole(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def one_of(value: Any, allowed: tuple[str, ...]) -> bool:
-    """Whether a value is one of some texts; also where comparing it would fail, as with an array."""
+def one_of(value: Any, allowed: tuple[S, ...]) -> TypeGuard[S]:
+    """Whether a value is one of some words; an array, which cannot be compared, is not."""
     return isinstance(value, str) and value in allowed

@@ -103,4 +103,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    namespaces = ("benchmarks", "conditions", "errors", "samplers", "schedulers")
+    return sorted({*__all__, *namespaces, "__version__"})

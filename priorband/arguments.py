@@ -135,10 +135,20 @@ def checked_failure_kind(kind: str) -> FailureKind:
 
 def checked_cost(cost: Any) -> float:
     """Return a cost as a `float`, or raise `LossError` if it is not finite."""
-    number = checked_loss(cost)
+    try:
+        number = checked_loss(cost)
+    except LossError:
+        raise LossError(f"`cost` must be one real number, got {_shown(cost)}.") from None
     if not math.isfinite(number):
-        raise LossError(f"A cost must be a finite number, got {number!r}.")
+        raise LossError(f"`cost` must be a finite number, got {number!r}.")
     return number
+
+
+def checked_flag(name: str, flag: Any) -> bool:
+    """Return True or False as it is, or raise `ArgumentError` naming the argument."""
+    if not isinstance(flag, bool):
+        raise ArgumentError(f"`{name}` must be True or False, got {flag!r}.")
+    return flag
 
 
 def checked_seconds(name: str, seconds: Any) -> float:

@@ -32,7 +32,7 @@ def failure_reason(kind: FailureKind, reason: str) -> str:
 
 
 def split_reason(reason: str) -> tuple[FailureKind, str]:
-    """The kind and the text of a reason; "raised" where it names no kind.
+    """The kind and the text of a reason, also of one that does not begin with its kind.
 
     >>> split_reason("diverged: the loss was nan"), split_reason("out of luck")
     (('diverged', 'the loss was nan'), ('raised', 'out of luck'))
@@ -40,4 +40,4 @@ def split_reason(reason: str) -> tuple[FailureKind, str]:
     for kind in FAILURE_KINDS:
         if reason == kind or reason.startswith(f"{kind}: "):
             return kind, reason[len(kind) + 2 :]
-    return "raised", reason
+    return "diverged" if reason.startswith("the loss was ") else "raised", reason

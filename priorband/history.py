@@ -40,40 +40,35 @@ class History:
 
     def after(self, event: Event) -> "History":
         """A longer history: this one and one more event."""
-        longer = History.__new__(History)
-        log = longer._log = self._locked_log()
-        try:
-            log.apply(event)
-            longer._length = self._length + 1
-        finally:
-            log.lock.release()
-        return longer
-
-    def _locked_log(self) -> Log:
-        """Return a log with exactly this history's events, with its lock acquired.
-
-        All queries go through here, release it, and return nothing that the log changes later.
-        """
-        while True:
-            log = self._log
-            log.lock.acquire()
+        log = self._log
+        with log.lock:
             if len(log.events) == self._length:
-                return log
-            events = log.events[: self._length]
-            log.lock.release()
-            self._leave(log, events)
+                log.apply(event)
+                longer = History.__new__(History)
+                longer._log, longer._length = log, self._length + 1
+                return longer
+        self._leave(log)
+        return self.after(event)
 
     def _read(self, query: Callable[[Log], T]) -> T:
-        """Return `query(log)`. Queries that every decision makes avoid this call for speed."""
-        log = self._locked_log()
-        try:
-            return query(log)
-        finally:
-            log.lock.release()
+        """Return what a query finds in a log with exactly this history's events, under its lock.
 
-    def _leave(self, log: Log, events: list[Event]) -> None:
-        """Replace a log that is longer than this history with a new one of these events."""
+        All queries are made like this, and return nothing that the log changes later. Those that
+        every decision makes are written out, which is faster. The lock is taken by `with` only: a
+        signal handler that raises cannot leave it held.
+        """
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return query(log)
+        self._leave(log)
+        return self._read(query)
+
+    def _leave(self, log: Log) -> None:
+        """Replace a log that is longer than this history by a new one of its own events."""
         own = Log()
+        with log.lock:
+            events = log.events[: self._length]
         for event in events:
             own.apply(event)
         with log.lock:
@@ -82,11 +77,12 @@ class History:
 
     def __len__(self) -> int:
         """The number of trials, which is the id of the next one."""
-        log = self._locked_log()
-        try:
-            return len(log.trials)
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return len(log.trials)
+        self._leave(log)
+        return len(self)
 
     def __reduce__(self) -> tuple[Callable[[Iterable[Event]], "History"], tuple[Any, ...]]:
         """Pickle and copy the events: the log is derived from them, and it has a lock."""
@@ -138,31 +134,34 @@ class History:
     @property
     def drawn(self) -> int:
         """How many configurations a sampler has drawn; queued and imported ones do not count."""
-        log = self._locked_log()
-        try:
-            return log.drawn
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return log.drawn
+        self._leave(log)
+        return self.drawn
 
     def upcoming(self) -> tuple[int, Queued | None, int]:
         """The id of the next trial, the first configuration in the queue, and `drawn`.
 
         That is what each decision begins with, in one query.
         """
-        log = self._locked_log()
-        try:
-            return len(log.trials), log.queue[0] if log.queue else None, log.drawn
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return len(log.trials), log.queue[0] if log.queue else None, log.drawn
+        self._leave(log)
+        return self.upcoming()
 
     @property
     def queued(self) -> Queued | None:
         """The first configuration in the queue, to be tried next."""
-        log = self._locked_log()
-        try:
-            return log.queue[0] if log.queue else None
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return log.queue[0] if log.queue else None
+        self._leave(log)
+        return self.queued
 
     @property
     def best(self) -> Observation | None:
@@ -185,11 +184,12 @@ class History:
         A low loss at a low fidelity no longer counts once the configuration has a worse one at a
         higher fidelity. While a promotion is running, the last finished loss counts.
         """
-        log = self._locked_log()
-        try:
-            return log.incumbent()
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return log.incumbent()
+        self._leave(log)
+        return self.incumbent
 
     @property
     def spent(self) -> float:
@@ -199,11 +199,12 @@ class History:
     @property
     def resources(self) -> float:
         """Fidelity units behind all results: those spent, plus what imported results add."""
-        log = self._locked_log()
-        try:
-            return log.spent + log.import_resources
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return log.spent + log.import_resources
+        self._leave(log)
+        return self.resources
 
     def cost(self, trial: Trial) -> float:
         """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
@@ -220,20 +221,22 @@ class History:
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
-        log = self._locked_log()
-        try:
-            return values in log.first_by_values
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return values in log.first_by_values
+        self._leave(log)
+        return self.seen(config)
 
     def members(self, bracket: int, rung: int) -> Members:
         """How many trials of a slot were started, have ended, and have succeeded."""
-        log = self._locked_log()
-        try:
-            trials = log.slots.get((bracket, rung))
-            return NO_MEMBERS if trials is None else trials.members
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                trials = log.slots.get((bracket, rung))
+                return NO_MEMBERS if trials is None else trials.members
+        self._leave(log)
+        return self.members(bracket, rung)
 
     def ranked_member(self, bracket: int, rung: int, position: int) -> Observation:
         """The ended trial of a slot that ranks at `position`, the best being at 0."""
@@ -254,11 +257,12 @@ class History:
         There is one entry for each such event of a trial with a slot. The first `since` are left
         out.
         """
-        log = self._locked_log()
-        try:
-            return tuple(log.bracket_touches[since:])
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return tuple(log.bracket_touches[since:])
+        self._leave(log)
+        return self.brackets_touched(since)
 
     def ended_on(self, rung: int, since: int = 0) -> tuple[Observation, ...]:
         """Trials with a slot on this rung that have ended, in any bracket, in the order they ended.
@@ -281,19 +285,21 @@ class History:
 
         The first `since` of them are left out.
         """
-        log = self._locked_log()
-        try:
-            return tuple(log.succeeded_at.get(fidelity, ())[since:])
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return tuple(log.succeeded_at.get(fidelity, ())[since:])
+        self._leave(log)
+        return self.succeeded_at(fidelity, since)
 
     def success_count(self, fidelity: float) -> int:
         """How many trials succeeded at a fidelity, with a slot or without."""
-        log = self._locked_log()
-        try:
-            return len(log.succeeded_at.get(fidelity, ()))
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                return len(log.succeeded_at.get(fidelity, ()))
+        self._leave(log)
+        return self.success_count(fidelity)
 
     def cached(self, key: CacheKey[T], use: Callable[[T, *Args], R], *args: *Args) -> R:
         """Return `use(value, *args)` for the value cached under `key`, made first if missing.
@@ -302,9 +308,10 @@ class History:
         it. While `use` runs, no other thread can use the value or make a longer history: `use` may
         change the value, but should not return it.
         """
-        log = self._locked_log()
-        try:
-            value: T = log.cache[key]
-            return use(value, *args)
-        finally:
-            log.lock.release()
+        log = self._log
+        with log.lock:
+            if len(log.events) == self._length:
+                value: T = log.cache[key]
+                return use(value, *args)
+        self._leave(log)
+        return self.cached(key, use, *args)

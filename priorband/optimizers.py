@@ -16,7 +16,7 @@ from priorband.schedulers.base import Promote, Scheduler
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import Regard, State
-from priorband.streams import Dice, generator
+from priorband.streams import RandomStream, generator
 from priorband.trial import IMPORTED, QUEUED, Slot, Trial
 from priorband.values import frozen
 
@@ -124,7 +124,7 @@ class Optimizer:
             top = state.ladder.top
             draw = self.opening.sample(state, top, generator(seed, number, "sampler"))
             return Decision(_new(number, draw, state.ladder.fidelities[top], None), draw.chances)
-        step = self.scheduler.next(state, Dice(seed, number, "scheduler"))
+        step = self.scheduler.next(state, RandomStream(seed, number, "scheduler"))
         fidelity = state.ladder.fidelities[step.slot.rung]
         if isinstance(step, Promote):
             return Decision(_continued(number, step, fidelity))

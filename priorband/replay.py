@@ -1,6 +1,6 @@
 """Replay: repeat all decisions of a study, each from what had happened before it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import final
 
 from priorband.errors import TrialError
@@ -56,11 +56,22 @@ class Replay:
         >>> from priorband import Float, Space, Study
         >>> study = Study(Space({"x": Float(0, 1)}), method="random")
         >>> trial = study.ask()
-        >>> study.replay().exact, study.replay().differing
-        (True, ())
+        >>> study.replay(), study.replay().exact
+        (Replay(1 decisions, 0 of them differ), True)
+        >>> [step.trial.id for step in study.replay()]
+        [0]
     """
 
     steps: Mapping[int, Step]
+
+    def __repr__(self) -> str:
+        return f"Replay({len(self)} decisions, {len(self.differing)} of them differ)"
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps.values())
 
     def __getitem__(self, number: int) -> Step:
         if number not in self.steps:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:  # numpy.random is imported on first use: that is slow
     Generator = Any
 
-__all__ = ["Dice", "Generator", "Random", "Stream", "aside", "generator"]
+__all__ = ["Generator", "RandomSource", "RandomStream", "Stream", "aside", "generator"]
 
 
 @final
@@ -48,7 +48,7 @@ class Stream:
         return words if sys.byteorder == "little" else words.byteswap()
 
 
-class Random(Protocol):
+class RandomSource(Protocol):
     """A source of uniform numbers, such as a numpy Generator."""
 
     def random(self) -> float:
@@ -56,10 +56,10 @@ class Random(Protocol):
 
 
 @final
-class Dice:
+class RandomStream:
     """Uniform numbers, each from a hash of a path: fast to create, for drawing only a few.
 
-    >>> 0 <= Dice(0, 17, "scheduler").random() < 1
+    >>> 0 <= RandomStream(0, 17, "scheduler").random() < 1
     True
     """
 

@@ -34,10 +34,11 @@ def frozen(cls: type[T]) -> type[T]:
     skipped = {*names, "__dict__", "__weakref__"}
     namespace = {name: item for name, item in cls.__dict__.items() if name not in skipped}
     namespace |= {"__slots__": names, "__match_args__": given, "__qualname__": cls.__qualname__}
-    namespace |= {method.__name__: method for method in (__repr__, __eq__, __hash__, __reduce__)}
+    usual = {method.__name__: method for method in (__repr__, __eq__, __hash__, __reduce__)}
+    namespace = usual | namespace  # a class may have its own
     namespace |= {"__setattr__": _refuse, "__delattr__": _refuse}
     for name, default in defaults.items():
-        if isinstance(default, list | dict | set):
+        if type(default) in (list, dict, set):
             raise TypeError(f"{cls.__name__}.{name} has a mutable default, which all would share.")
     value_class: Any = type(cls.__name__, cls.__bases__, namespace)
     value_class.__init__ = _init(value_class, given, defaults)

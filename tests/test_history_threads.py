@@ -4,7 +4,9 @@ No test here depends on timing. Each one stops the reading thread at every acces
 There, a second thread makes a longer history, unless the log is locked: then it would have to wait.
 """
 
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import count
 from threading import Thread, get_ident
 from typing import Any, Protocol
@@ -19,7 +21,7 @@ from priorband.log import Log
 from priorband.samplers import Hypersphere, Perturb
 from priorband.samplers.scores import scores
 from priorband.schedulers import ASHA, Hyperband
-from priorband.streams import Dice, generator
+from priorband.streams import RandomStream, generator
 from priorband.trial import Slot
 
 
@@ -81,8 +83,8 @@ QUERIES: dict[str, Query] = {
 
 EMPTY = Study(Space({"n": Integer(0, 9, prior=2)}), Fidelity("epochs", 1, 3)).state
 DECISIONS: dict[str, Callable[[State], Any]] = {
-    "asha": lambda state: ASHA().next(state, Dice(0, 0, "")),
-    "hyperband": lambda state: Hyperband().next(state, Dice(0, 0, "")),
+    "asha": lambda state: ASHA().next(state, RandomStream(0, 0, "")),
+    "hyperband": lambda state: Hyperband().next(state, RandomStream(0, 0, "")),
     "brackets over": brackets_over,
     "scores": scores,
     "perturb": lambda state: Perturb().sample(state, 0, generator(0, 0, "")),
@@ -255,3 +257,49 @@ def test_two_threads_can_make_longer_histories_from_one(
     for other in others:
         assert other.events == (*START, *GROWTH)
         assert other.finished == 6
+
+
+class Interrupt(BaseException):
+    """What a signal handler raises."""
+
+
+@contextmanager
+def signals(seconds: float) -> Iterator[None]:
+    """A real signal again and again, whose handler raises, wherever this thread is."""
+
+    def handler(number: int, frame: object) -> None:
+        raise Interrupt
+
+    before = signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def is_free(log: Log) -> bool:
+    """Whether another thread can take the lock."""
+    answers: list[bool] = []
+
+    def take() -> None:
+        answers.append(log.lock.acquire(blocking=False))
+        if answers[0]:
+            log.lock.release()
+
+    thread = Thread(target=take)
+    thread.start()
+    thread.join()
+    return answers[0]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers")
+@pytest.mark.parametrize("name", ["len", "upcoming", "best", "succeeded_at", "incumbent"])
+def test_an_exception_from_a_signal_handler_never_leaves_the_lock_held(name: str) -> None:
+    history, query = History.of(START), QUERIES[name]
+    for number in range(100):
+        with suppress(Interrupt), signals(0.0005 + number * 1e-6):
+            while True:
+                query(history)
+        assert is_free(history._log), f"the lock is held after {number + 1} signals"

@@ -93,6 +93,11 @@ def allowed_attempts(retries: Mapping[str, int] | None) -> dict[FailureKind, int
     (1, 3)
     """
     allowed_attempts = dict(ATTEMPTS)
+    if retries is not None and not isinstance(retries, Mapping):
+        raise ArgumentError(
+            f"`retries` must be a dict of attempts by kind of failure, such as {{'memory': 3}}, "
+            f"got {retries!r}."
+        )
     for kind, times in (retries or {}).items():
         if not one_of(kind, FAILURE_KINDS):
             raise ArgumentError(

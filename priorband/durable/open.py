@@ -7,6 +7,7 @@ from typing import Any
 
 from priorband.arguments import (
     checked_fidelity,
+    checked_flag,
     checked_prior,
     checked_seconds,
     checked_seed,
@@ -14,7 +15,7 @@ from priorband.arguments import (
 )
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
-from priorband.durable.records import CreatedRecord, decode
+from priorband.durable.records import CreatedRecord, checked_body, decode
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
@@ -60,7 +61,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         method: a name from `methods()`, or an `Optimizer`; "priorband" for a new study.
         seed: the seed of all decisions; 0 for a new study.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
-        maximize: whether higher values are better; False for a new study.
+        maximize: whether higher values are better; False for a new study. The objective of `tune`
+            then returns the value itself. `tell` always takes a loss: the negative of the value.
         folder: where the checkpoints of a study in a database are kept; all workers must see it.
         lease: for how many seconds a worker on another machine may be silent before its trial
             goes to another one.
@@ -87,6 +89,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     ({'x': 0.4}, 9)
     """
     allowed_attempts(retries)  # checked first: a mistake must not leave a new study behind
+    if maximize is not None:
+        checked_flag("maximize", maximize)
     lease = checked_seconds("lease", lease)
     journal = journal_at(where, read_only)
     try:
@@ -109,6 +113,11 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
 
 def journal_at(where: str | Path, read_only: bool = False) -> StudyJournal:
     """Return the journal of the study in a folder or at a URL. Nothing is opened yet."""
+    if not isinstance(where, str | Path):
+        raise ArgumentError(
+            "`study` must be a folder, such as 'runs/resnet', or a postgresql:// URL, "
+            f"got {where!r}."
+        )
     text = str(where)
     if text.startswith(("postgresql://", "postgres://")):
         return PostgresJournal(text, read_only)
@@ -151,6 +160,8 @@ def created_record(problem: Problem, maximize: bool) -> CreatedRecord:
 
 def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -> Path:
     """Where a study's checkpoints are: in its own folder, or in one of their own."""
+    if folder is not None and not isinstance(folder, str | Path):
+        raise ArgumentError(f"`folder` must be a path, got {folder!r}.")
     if isinstance(journal, SqliteJournal):
         if folder is not None and Path(folder).resolve() != journal.folder.resolve():
             raise ArgumentError(
@@ -164,7 +175,7 @@ def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -
 def _create(journal: StudyJournal, problem: Problem, maximize: bool) -> None:
     """Write the first record, unless another process has just done so."""
     record = created_record(problem, maximize)
-    to_json(record.encode())  # refuses what cannot be stored, before a file is made
+    to_json(checked_body(record))  # raises for what cannot be stored, before a file is made
     journal.prepare()
     view = StudyView(problem, journal.where, worker_name())
     written: list[Row] = []
@@ -203,4 +214,7 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
 def _check_direction(where: str, stored: bool, maximize: bool | None) -> None:
     if maximize not in (None, stored):
         was, wanted = ("maximises", "minimise") if stored else ("minimises", "maximise")
-        raise MismatchError(f"The study in {where} {was}, but was opened to {wanted}.")
+        raise MismatchError(
+            f"The study in {where} {was}, but was opened to {wanted}. Open it with "
+            f"maximize={stored}, or leave `maximize` out."
+        )

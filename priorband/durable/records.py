@@ -11,19 +11,20 @@
     remark     something that changes nothing, such as a result that came second
 
 A row of the journal adds a number, a time, a worker's name and a checksum; no decision reads them.
-`decode` checks the types of everything in a body, so code that gets a record can rely on them. What
-a record means for the study, and whether it can follow the records before it, is the ledger's part.
+`decode` checks the types of everything in a body, so code that gets a record can rely on them; what
+is written is checked in the same way. What a record means for the study, and whether it can follow
+the records before it, is the ledger's part.
 """
 
 import math
 import sys
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from priorband.durable.budget import Budget
 from priorband.errors import FormatError
 from priorband.failures import FAILURE_KINDS, FailureKind
+from priorband.numeric import real
 from priorband.storage.journal import FORMAT, Row, refuse_version, sealed
 from priorband.storage.json_text import from_json, to_json
 from priorband.trial import IMPORTED, Slot, Trial
@@ -33,7 +34,26 @@ INVALID = (FormatError, KeyError, IndexError, TypeError, ValueError, RuntimeErro
 """What decoding or applying a record raises when the record is not valid."""
 
 Body = dict[str, Any]
-NO_DETAILS: Mapping[str, Any] = MappingProxyType({})
+
+
+@final
+class _NoDetails(dict[str, Any]):
+    """An empty mapping that cannot be changed, for all records to share."""
+
+    __slots__ = ()
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError("The default details cannot be changed: they are shared.")
+
+    __setitem__ = __delitem__ = _refuse
+    __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> str:
+        return "NO_DETAILS"  # a copy, also in another process, is this very object
+
+
+NO_DETAILS: Mapping[str, Any] = _NoDetails()
 _LARGEST = sys.float_info.max
 _SMALLEST = 1e-300  # a fidelity is above 0
 
@@ -180,7 +200,7 @@ class AskedRecord:
             raise FormatError(f"`parent` is {parent!r:.60}")
         start, request = 0.0, ""
         if origin != IMPORTED:
-            start, request = number(body, "start", least=0), _optional(body, "claim", str, "")
+            start, request = number(body, "start", least=0), _request(body)
         slot, config = _slot(body.get("slot")), body.get("config")
         return AskedRecord(_id(trial), fidelity, origin, slot, parent, config, start, request)
 
@@ -203,9 +223,8 @@ class AdoptedRecord:
     @staticmethod
     def decode(trial: int | None, body: Body) -> "AdoptedRecord":
         """The record from its trial and body, or a `FormatError`."""
-        start = number(body, "start", least=0) if "start" in body else 0
-        request = _optional(body, "claim", str, "")
-        return AdoptedRecord(_id(trial), member(body, "attempt", int), start, request)
+        start = number(body, "start") if "start" in body else 0
+        return AdoptedRecord(_id(trial), member(body, "attempt", int), start, _request(body))
 
 
 @final
@@ -255,6 +274,8 @@ class ToldRecord:
     def decode(trial: int | None, body: Body) -> "ToldRecord":
         """The record from its trial and body, or a `FormatError`."""
         attempt, loss = member(body, "attempt", int), float(number(body, "loss"))
+        if "cost" in body:
+            number(body, "cost")
         return ToldRecord(_id(trial), attempt, loss, _details(body, _TOLD))
 
     @property
@@ -289,7 +310,7 @@ class FailedRecord:
     @property
     def cost(self) -> float | None:
         """What the trial said it cost."""
-        return self.details.get("cost")
+        return real(self.details.get("cost"))
 
 
 @final
@@ -354,9 +375,20 @@ def decode(row: Row) -> Record:
     return decoder(row.trial, from_json(row.body))
 
 
+def checked_body(record: Record) -> Body:
+    """The record's body; raise `FormatError` if it could not be read again."""
+    body = record.encode()
+    type(record).decode(record.trial, body)
+    return body
+
+
 def sealed_row(record: Record, seq: int, worker: str, at: float, before: int) -> Row:
-    """The row that holds a record and follows a row with the checksum `before`."""
-    row = Row(seq, record.kind, record.trial, worker, at, to_json(record.encode()), 0)
+    """The row that holds a record and follows a row with the checksum `before`.
+
+    Raises:
+        FormatError: if the record could not be read again: nothing invalid is ever written.
+    """
+    row = Row(seq, record.kind, record.trial, worker, at, to_json(checked_body(record)), 0)
     return row._replace(seal=sealed(before, row))
 
 
@@ -376,8 +408,10 @@ def number(body: Mapping[str, Any], name: str, least: float = -math.inf) -> floa
     return value
 
 
-def _optional(body: Body, name: str, kind: type, default: Any) -> Any:
-    return member(body, name, kind) if name in body else default
+def _request(body: Body) -> str:
+    """The worker's name for what it asked; nothing depends on it once the trial has ended."""
+    request = body.get("claim")
+    return request if type(request) is str else ""
 
 
 def _id(trial: int | None) -> int:
@@ -394,10 +428,7 @@ def _failure(body: Body) -> tuple[int, FailureKind, str]:
 
 
 def _details(body: Body, others: frozenset[str]) -> Mapping[str, Any]:
-    details = {name: item for name, item in body.items() if name not in others}
-    if "cost" in details:
-        number(details, "cost")
-    return details
+    return {name: item for name, item in body.items() if name not in others}
 
 
 def _slot(data: Any) -> Slot | None:

@@ -7,7 +7,8 @@ from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.base import Promote, Sample, Scheduler, promotable
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
-from priorband.streams import Random
+from priorband.streams import RandomSource
+from priorband.trial import Slot
 
 __all__ = [
     "ASHA",
@@ -15,9 +16,10 @@ __all__ = [
     "FullFidelity",
     "Hyperband",
     "Promote",
-    "Random",
+    "RandomSource",
     "Sample",
     "Scheduler",
+    "Slot",
     "SuccessiveHalving",
     "promotable",
 ]

@@ -12,7 +12,7 @@ from priorband.ladder import Ladder
 from priorband.numeric import one_of
 from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.trial import Observation, Slot
 from priorband.values import frozen
 
@@ -50,7 +50,7 @@ class ASHA:
     def __post_init__(self) -> None:
         _check_promotion(self.promotion)
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion to the highest rung, or else a new trial on the lowest rung."""
         del rng
         return _next(state, 0, self.promotion)
@@ -85,7 +85,7 @@ class AsyncHyperband:
     def __post_init__(self) -> None:
         _check_promotion(self.promotion)
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Draw a base rung; return the highest promotion from there up, or else a new trial."""
         u = rng.random()
         shares = bracket_shares(state.ladder)

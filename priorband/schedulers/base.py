@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol, final
 
 from priorband.state import State
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.trial import Observation, Slot, Trial
 from priorband.values import frozen
 
@@ -62,6 +62,7 @@ class Scheduler(Protocol):
 
     Example:
         >>> from dataclasses import dataclass
+        >>> from priorband.schedulers import Sample, Slot
         >>> from priorband.testing import check_scheduler
         >>> @dataclass(frozen=True)
         ... class EveryOtherRung:
@@ -72,7 +73,7 @@ class Scheduler(Protocol):
         >>> check_scheduler(EveryOtherRung())
     """
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Decide on the next trial.
 
         Args:

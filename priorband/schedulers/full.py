@@ -5,7 +5,7 @@ from typing import final
 
 from priorband.schedulers.base import Sample
 from priorband.state import State
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.trial import Slot
 from priorband.values import frozen
 
@@ -21,7 +21,7 @@ class FullFidelity:
         >>> random_search = Optimizer(FullFidelity(), FromUniform())
     """
 
-    def next(self, state: State, rng: Random) -> Sample:
+    def next(self, state: State, rng: RandomSource) -> Sample:
         """Return a new trial on the highest rung."""
         del rng
         return Sample(Slot(0, state.ladder.top))

@@ -10,7 +10,7 @@ from typing import final
 from priorband.brackets import ready_brackets
 from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.trial import Observation, Slot
 from priorband.values import frozen
 
@@ -26,7 +26,7 @@ class SuccessiveHalving:
         >>> method = Optimizer(SuccessiveHalving(), FromUniform())
     """
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
         return _next(state, lambda bracket: 0)
@@ -47,7 +47,7 @@ class Hyperband:
         >>> method = Optimizer(Hyperband(), FromUniform())
     """
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
         rungs = state.ladder.top + 1

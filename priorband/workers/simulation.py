@@ -114,6 +114,13 @@ def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Pla
         raise ArgumentError(
             f"`benchmark` must be a function or have an `evaluate` method, got {benchmark!r}."
         )
+    needed = getattr(getattr(benchmark, "space", None), "parameters", ())
+    missing = [name for name in needed if name not in study.space.parameters]
+    if missing:
+        raise ArgumentError(
+            f"`benchmark` needs {', '.join(missing)}, which the study's space does not have. "
+            "Make the study with the benchmark's own `space` and `fidelity`."
+        )
     instant = 1e-9 * study.fidelity.high  # trials that end within it end at the same time
     limit = plan.budget * study.fidelity.high
     busy: list[tuple[int, int, _Job]] = []

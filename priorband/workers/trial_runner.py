@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal, final
 
+from priorband.arguments import checked_flag, checked_seconds
 from priorband.durable.messages import Assignment, Report
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, MethodError
 from priorband.failures import FailureKind
 from priorband.numeric import one_of, real
 from priorband.storage.checkpoints import Checkpoints, sync_tree
-from priorband.streams import Dice
+from priorband.streams import RandomStream
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.objective_results import (
@@ -66,12 +67,17 @@ class WorkerOptions:
     """Show what trials print in the terminal instead of writing it to a file."""
 
     def __post_init__(self) -> None:
-        for name in ("trial_seconds", "step_seconds", "grace", "patience"):
+        for name in ("grace", "patience"):
             seconds = getattr(self, name)
-            if seconds is not None and (real(seconds) is None or seconds < 0):
+            if real(seconds) is None or seconds < 0:
                 raise ArgumentError(
                     f"`{name}` must be a number of seconds of at least 0, got {seconds!r}."
                 )
+        for name in ("trial_seconds", "step_seconds"):
+            if getattr(self, name) is not None:
+                checked_seconds(name, getattr(self, name))
+        for name in ("fresh_process", "wait", "show_output"):
+            checked_flag(name, getattr(self, name))
         if not one_of(self.keep, ("promotable", "all")):
             raise ArgumentError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
         if not self.fresh_process and (self.trial_seconds or self.step_seconds):
@@ -160,7 +166,7 @@ class TrialRunner:
             start,
             resume_from,
             self.checkpoints.root,
-            int(Dice(problem.seed, trial.root, "objective").random() * 2**31),
+            int(RandomStream(problem.seed, trial.root, "objective").random() * 2**31),
             self.study.maximize,
         )
 

@@ -106,7 +106,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         method: a name from `methods()`, or an `Optimizer`; "priorband" by default.
         seed: the seed of all decisions; 0 by default.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
-        maximize: whether higher values are better.
+        maximize: whether higher values are better; the objective then returns such a value. In the
+            result, `value` is what the objective returned and `best.loss` its negative.
         gpus_per_trial: how many of the visible devices each worker gets.
         folder: where the checkpoints of a study in a database are kept; all workers must see it.
         lease: for how many seconds a worker on another machine may be silent before its trial
@@ -132,6 +133,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         SpaceError: if the space, the fidelity or the prior is invalid.
         MethodError: if there is no such method, or the objective cannot be run.
         MismatchError: if the study exists and was created with another problem.
+        FormatError: if there is no study and no space was given.
         HaltedError: if the first trials all fail in the same way.
         StorageError: if the storage is not reachable for too long.
 

@@ -17,7 +17,7 @@ from priorband.schedulers import (
     SuccessiveHalving,
 )
 from priorband.schedulers.base import Scheduler
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.testing import check_scheduler, example_space, play
 from priorband.trial import Slot
 
@@ -131,7 +131,7 @@ class _Faulty:
     fault: str
     asked: int = 0
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         self.asked += 1
         chosen = self._promoted(state)
         if chosen is not None:

@@ -1,5 +1,7 @@
 """Records: each kind comes back from its row, and nothing else is taken for one."""
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 import priorband as pb
 from priorband.durable.records import (
+    NO_DETAILS,
     AdoptedRecord,
     AskedRecord,
     BudgetRecord,
@@ -86,7 +89,6 @@ WRONG: list[tuple[str, int | None, dict[str, Any], str]] = [
     ("asked", 0, ASKED | {"slot": [0, 1, 2]}, r"`slot` is \[0, 1, 2\]"),
     ("asked", 0, ASKED | {"parent": "2"}, "`parent` is '2'"),
     ("asked", 0, ASKED | {"start": -1}, "`start` is -1"),
-    ("asked", 0, ASKED | {"claim": 3}, "`claim` is 3"),
     ("adopted", 0, {"attempt": 1.5}, "`attempt` is 1.5"),
     ("returned", 0, {"attempt": 1, "kind": "bored", "reason": ""}, "kind of failure is 'bored'"),
     ("told", 0, {"attempt": 1, "loss": None}, "`loss` is None"),
@@ -104,8 +106,36 @@ def test_what_is_not_a_record_is_refused(
         decode(row(kind, trial, body))
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        QueuedRecord({}, 1e-305),
+        AskedRecord(0, 1.0, "own", Slot(-1, 0), None, {}),
+        AskedRecord(0, 1.0, "own", Slot(True, 0), None, {}),
+        ToldRecord(0, 1, 0.5, {"cost": None}),
+        ToldRecord(0, 1, 0.5, {"cost": "much"}),
+        ToldRecord(-1, 1, 0.5),
+        FailedRecord(0, 1, "bored", ""),  # type: ignore[arg-type]  # wrong on purpose
+        CreatedRecord("id", {"fidelity": {"high": 1e-303}}, False),
+    ],
+    ids=repr,
+)
+def test_what_could_not_be_read_again_is_not_written(record: Record) -> None:
+    with pytest.raises(FormatError):
+        sealed_row(record, 1, "worker", 0.5, 0)
+
+
+def test_the_default_details_are_shared_and_cannot_be_changed() -> None:
+    for record in (ToldRecord(0, 1, 0.5), FailedRecord(0, 1, "raised", ""), RemarkRecord(0, "")):
+        copies = copy.deepcopy(record), pickle.loads(pickle.dumps(record))
+        assert all(again == record and again.details is NO_DETAILS for again in copies)
+        with pytest.raises(TypeError):
+            record.details["cost"] = 1.0  # type: ignore[index]  # wrong on purpose
+
+
 def test_fields_that_older_records_lack_take_their_defaults() -> None:
-    old = decode(row("asked", 0, {name: ASKED[name] for name in ASKED if name != "claim"}))
-    assert isinstance(old, AskedRecord) and old.request == ""
+    for odd in ({}, {"claim": 3}):
+        old = decode(row("asked", 0, {n: ASKED[n] for n in ASKED if n != "claim"} | odd))
+        assert isinstance(old, AskedRecord) and old.request == ""
     assert decode(row("adopted", 3, {"attempt": 2})) == AdoptedRecord(3, 2)
     assert decode(row("remark", None, {"text": "hm"})) == RemarkRecord(None, "hm")

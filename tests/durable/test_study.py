@@ -159,3 +159,20 @@ def test_a_failure_told_by_hand_is_final(study: pb.DurableStudy) -> None:
     assert study.fail(trial, "no room", kind="memory")
     outcome = study.state.history.outcome(trial.id)
     assert outcome is not None and outcome.reason == "memory: no room"
+
+
+@pytest.mark.parametrize("fidelity", [1e-305, 1e-301])
+def test_nothing_is_written_that_could_not_be_read_again(
+    study: pb.DurableStudy, fidelity: float
+) -> None:
+    config = study.space.prior.mode
+    before = study.journal.read(0)
+    with pytest.raises(pb.errors.FormatError, match="`fidelity` is"):
+        study.add(config, 0.5, fidelity)
+    claim = study.turn(None, "one")
+    assert isinstance(claim, Assignment)
+    with pytest.raises(pb.errors.FormatError, match="`cost` is"):
+        study.turn(Report(claim.trial.id, 1, 0.5, details={"cost": "much"}), "")
+    assert study.turn(Report(claim.trial.id, 1, 0.5), "") is None
+    assert [row.kind for row in study.journal.read(len(before))] == ["asked", "told"]
+    assert study.replay().exact

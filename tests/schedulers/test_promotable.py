@@ -26,7 +26,7 @@ from priorband.schedulers import (
     SuccessiveHalving,
 )
 from priorband.schedulers.base import Scheduler, promotable
-from priorband.streams import Random
+from priorband.streams import RandomSource
 from priorband.testing import check_scheduler
 
 
@@ -36,7 +36,7 @@ class Own:
 
     plan: Scheduler
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         return self.plan.next(state, rng)
 
 
@@ -279,7 +279,7 @@ class Forgetful:
 
     always: bool
 
-    def next(self, state: State, rng: Random) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         return ASHA().next(state, rng)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:

@@ -1,6 +1,7 @@
 """Tuning in one call, with real processes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amounts import slow
@@ -88,3 +89,36 @@ def test_a_file_in_place_of_the_folder_is_not_waited_for(
     monkeypatch.setattr(open_with_retry, "PAUSE", 1e6)  # whoever waits once waits too long
     with pytest.raises(StorageError, match="Not a directory"):
         pb.tune(value, SPACE, EPOCHS, budget=2, study=tmp_path / "file", show="quiet")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"seed": "a"},
+        {"budget": -1},
+        {"budget": {"epochs": 1}},
+        {"workers": 0},
+        {"lease": 0},
+        {"keep": "some"},
+        {"study": "mysql://host/x"},
+        {"study": ""},
+        {"study": 3},
+        {"folder": 3},
+        {"retries": 2},
+        {"maximize": "yes"},
+        {"show": "loud"},
+        {"grace": -1},
+        {"trial_seconds": 0},
+        {"wait": "no"},
+        {"gpus_per_trial": -1},
+    ],
+    ids=repr,
+)
+def test_a_wrong_argument_is_named_and_leaves_nothing_behind(
+    wrong: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given: dict[str, Any] = {"budget": 2, "study": "new"} | wrong
+    with pytest.raises(pb.errors.ArgumentError, match=f"`{next(iter(wrong))}`"):
+        pb.tune(value, SPACE, EPOCHS, **given)
+    assert list(tmp_path.iterdir()) == []

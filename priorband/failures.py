@@ -1,4 +1,4 @@
-"""The kinds of failure: why an attempt at a trial brought no loss."""
+"""The kinds of failure: why an attempt at a trial ended without a loss."""
 
 from typing import Literal
 

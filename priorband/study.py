@@ -112,7 +112,7 @@ class BaseStudy(ABC):
 
     @abstractmethod
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """Report that a trial brought no loss: it is never promoted.
+        """Report that a trial ended without a loss: it is never promoted.
 
         Args:
             trial: the trial, or its id.
@@ -270,7 +270,7 @@ class Study(BaseStudy):
         return True
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """Report that a trial brought no loss: it is never promoted."""
+        """Report that a trial ended without a loss: it is never promoted."""
         why = failure_reason(checked_failure_kind(kind), str(reason))
         with self._lock:
             self._append(Failed(running_trial(self._state.history, trial).id, why))

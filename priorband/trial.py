@@ -14,7 +14,9 @@ class Slot(NamedTuple):
     """The bracket and rung that a scheduler chose for a trial."""
 
     bracket: int
+    """Which bracket, from 0."""
     rung: int
+    """Which rung of the ladder, from 0 for the lowest fidelity."""
 
 
 @final

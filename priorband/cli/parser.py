@@ -71,7 +71,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     """The main parser, and the parsers of all commands by name, such as `journal check`."""
     top = Parser(
         prog="priorband",
-        description="Hyperparameter optimisation with expert priors and cheap proxies.",
+        description="Hyperparameter optimisation with expert priors and cheap fidelities.",
         epilog="STUDY is a folder, such as runs/resnet, or postgresql://host/database#resnet.",
         allow_abbrev=False,
     )

@@ -16,7 +16,7 @@ from priorband.storage.journal import Lease
 from priorband.trial import Observation
 from priorband.values import frozen
 
-LEASE_DELAY = 5.0  # seconds in which a trial may be overview before its lease, which is read first
+LEASE_DELAY = 5.0  # seconds a trial may be without a lease: leases are read before trials
 
 
 @final

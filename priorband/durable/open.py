@@ -146,7 +146,7 @@ def creation(journal: StudyJournal) -> CreatedRecord:
         record = decode(first)
     except FormatError as error:
         raise DamagedError(
-            f"{journal.where} is damaged: record 1 cannot be: {error}. "
+            f"{journal.where} is damaged: record 1 is invalid: {error}. "
             f"{salvage_hint(journal.where)}"
         ) from None
     assert isinstance(record, CreatedRecord)
@@ -192,7 +192,7 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
     try:
         known = problem_from_data(stored, prior=given_object, optimizer=optimizer)
     except FormatError as error:
-        raise DamagedError(f"{where} is damaged: its problem cannot be: {error}") from None
+        raise DamagedError(f"{where} is damaged: its problem is invalid: {error}") from None
     its_space = known.space if space is None else checked_space(space)
     its_fidelity = known.fidelity if fidelity is None else checked_fidelity(fidelity, its_space)
     its_prior = its_space.prior if prior is None else checked_prior(prior, its_space, its_fidelity)

@@ -199,7 +199,7 @@ class DurableStudy(BaseStudy):
         return self._settle(Report(*ids, None, "diverged", f"the loss was {number}", details))
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """Report that a trial brought no loss: it is never promoted."""
+        """Report that a trial ended without a loss: it is never promoted."""
         kind = checked_failure_kind(kind)
         return self._settle(Report(*self._trial_and_attempt(trial), None, kind, str(reason)))
 
@@ -315,7 +315,7 @@ class DurableStudy(BaseStudy):
         return counts
 
     def _trial_and_attempt(self, trial: Trial | int) -> tuple[int, int]:
-        """A trial's id and attempt; raise `TrialError` if it was told by this process before."""
+        """A trial's id and attempt; raise `TrialError` if it is unknown or has ended."""
         number = trial.id if isinstance(trial, Trial) else trial
         attempt = self.heartbeat.attempt(number) if isinstance(number, int) else None
         if attempt is None:  # another process has asked it, or it has ended

@@ -39,7 +39,7 @@ class StudyView:
         self.ledger = Ledger(self.state.ladder.fidelities)
 
     def apply(self, rows: Sequence[Row]) -> None:
-        """Take in rows that follow the last one; raise `DamagedError` at one that cannot be."""
+        """Take in rows that follow the last one; raise `DamagedError` at one that is invalid."""
         try:
             with _no_garbage_collection(len(rows)):
                 self._apply(rows)
@@ -59,7 +59,7 @@ class StudyView:
                 if event is not None:
                     history = history.after(event)
             except INVALID as error:
-                self._damaged(f"record {row.seq} ({row.kind:.20}) cannot be: {error}")
+                self._damaged(f"record {row.seq} ({row.kind:.20}) is invalid: {error}")
         if rows:
             self.state = replaced(self.state, history=history)
 

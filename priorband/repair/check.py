@@ -88,7 +88,7 @@ def _invalid_records(rows: Iterable[Row]) -> list[Finding]:
                 history = history if event is None else history.after(event)
                 read = _reader_from_problem(ledger) if row.seq == 1 else read
         except INVALID as error:
-            findings.append(Finding(f"record {row.seq}", f"({row.kind:.20}) cannot be: {error}"))
+            findings.append(Finding(f"record {row.seq}", f"({row.kind:.20}) is invalid: {error}"))
     return findings
 
 

@@ -66,7 +66,7 @@ def rebuilt(created: Row, rows: Sequence[Row], problem: Problem, worker: str) ->
 
 
 class _Wish(NamedTuple):
-    """A queued configuration, and the row that says so, if it is left."""
+    """A queued configuration, and its row, if that survived."""
 
     queued: Queued
     row: Row | None
@@ -114,7 +114,7 @@ class _Rebuilder:
             try:
                 self._take(row)
             except INVALID as error:
-                self._drop(row, f"cannot be: {error}")
+                self._drop(row, f"is invalid: {error}")
                 self.lost, self.missing = True, self.missing + 1
             if self.lost and self.pending and self._asks_from(row.seq):
                 return frozenset(self.pending)
@@ -278,7 +278,9 @@ class _Rebuilder:
         for wish in tuple(self.wishes):
             self._grant(created, wish)
         for trial in self.new.state.history.running:
-            if trial.id not in self.new.ledger.running:  # imported, and nobody will tell it
+            if (
+                trial.id not in self.new.ledger.running
+            ):  # imported, and no worker will report a result
                 failed = FailedRecord(trial.id, 0, "lost", "its result is lost")
                 self.new.add(self.new.rows[-1], failed)
                 self._change(f"trial {trial.id}", "has lost its result")

@@ -30,7 +30,7 @@ class RecordWriter:
         self.ledger = Ledger(self.state.ladder.fidelities)
 
     def copy(self, row: Row, record: Record) -> None:
-        """Write an old record unchanged, to the letter."""
+        """Write an old record byte for byte."""
         new = row._replace(seq=len(self.rows) + 1)
         self._write(new._replace(seal=sealed(self.ledger.seal, new)), record)
         self.kept.add(row.seq)
@@ -59,7 +59,7 @@ class RecordWriter:
         try:
             self._apply(row, record)
         except INVALID:
-            self._begin()  # the record may have been applied by half
+            self._begin()  # the record may have been partly applied
             for earlier in self.rows:
                 self._apply(earlier, decode(earlier))
             raise

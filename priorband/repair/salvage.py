@@ -23,7 +23,7 @@ from priorband.storage.journal import FORMAT, Row, refuse_version
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import frozen
 
-_NEWER = range(FORMAT + 1, 1000)  # a larger number is no version, but damage
+_NEWER = range(FORMAT + 1, 1000)  # a larger number is damage, not a version
 
 
 @final
@@ -49,7 +49,7 @@ def salvage(
 
     Args:
         where: the damaged study's folder or URL.
-        new: where to write the new study: a place without a study.
+        new: where to write the new study: an empty place.
         problem: what the study is about; only needed if the record of its creation is lost.
         maximize: whether higher values are better; only used together with `problem`.
 
@@ -95,7 +95,7 @@ def _creation(
         except INVALID as error:
             if isinstance(error, MethodError | MismatchError):
                 raise
-            lost.append(Finding("record 1", f"cannot be: {error}"))
+            lost.append(Finding("record 1", f"is invalid: {error}"))
     if given is None:
         raise DamagedError(
             f"{where} is damaged: the record of its creation cannot be read, which says what the "

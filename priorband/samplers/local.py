@@ -233,8 +233,8 @@ class _Nearest:
         new = state.history.observations_since(self.seen)
         if new:
             away = distances(state, np.array([state.row(ended.trial) for ended in new]), centre)
-            self.seen += len(new)
-            self.distance = min(self.distance, float(min(away[away > 0], default=np.inf)))
+            nearest = min(self.distance, float(min(away[away > 0], default=np.inf)))
+            self.seen, self.distance = self.seen + len(new), nearest
         return 0.0 if np.isinf(self.distance) else self.distance
 
 

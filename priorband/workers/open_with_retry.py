@@ -9,7 +9,7 @@ from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError
 
-PATIENCE = 60.0
+OPEN_PATIENCE = 60.0
 PAUSE = 0.5
 PERMANENT = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
 
@@ -17,7 +17,7 @@ PERMANENT = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS
 def open_with_retry(
     opening: Mapping[str, Any],
     say: Callable[[str], None] = lambda text: None,
-    patience: float = PATIENCE,
+    patience: float = OPEN_PATIENCE,
 ) -> DurableStudy:
     """Call `open_study(**opening)`, for up to `patience` seconds until storage responds."""
     began, announced = time.monotonic(), False

@@ -65,10 +65,10 @@ def rebuilt(created: Row, rows: Sequence[Row], problem: Problem, worker: str) ->
     return Rebuilt(tuple(new.rows), frozenset(new.kept), dropped, changed, same)
 
 
-class _Wish(NamedTuple):
+class _QueuedConfig(NamedTuple):
     """A queued configuration, and its row, if that survived."""
 
-    queued: Queued
+    event: Queued
     row: Row | None
 
 
@@ -98,13 +98,15 @@ class _Rebuilder:
         self.ids: dict[int, int] = {}  # a trial's id then, and now
         self.imported: set[int] = set()
         self.ended = {row.trial for row in rows if _ends_trial(row)}
-        self.wishes: list[_Wish] = []
-        self.pending: deque[int] = deque()  # rows of wishes that the new history holds
+        self.queued: list[_QueuedConfig] = []
+        self.pending: deque[int] = (
+            deque()
+        )  # rows of queued configurations that the new history holds
         self.lost = False
         self.missing = 0  # lost records that nothing has made up for
 
     def run(self, created: Row) -> frozenset[int]:
-        """Write all records; or stop at the first loss, and return the wishes to hold back."""
+        """Write all records; or stop at the first loss, and return the queued rows to hold back."""
         self.new.copy(created, decode(created))
         last = 1
         for row in self.old:
@@ -128,7 +130,7 @@ class _Rebuilder:
         record = decode(row)
         if isinstance(record, QueuedRecord) and (self.lost or row.seq in self.held):
             config = self.new.read_config(record.config)
-            self.wishes.append(_Wish(Queued(config, record.fidelity), row))
+            self.queued.append(_QueuedConfig(Queued(config, record.fidelity), row))
         elif isinstance(record, AskedRecord) and self.lost:
             self._ask_again(row, record)
         elif row.trial is not None and self.lost:
@@ -228,55 +230,57 @@ class _Rebuilder:
             self.new.keep(row, replaced(record, trial=now))
             self.imported.add(old.id)
             return
-        wish = self._wish(old) if old.origin == QUEUED and old.parent is None else None
-        again = self.new.next_trial(wish.queued if wish else None)
+        item = self._queued_config(old) if old.origin == QUEUED and old.parent is None else None
+        again = self.new.next_trial(item.event if item else None)
         if again is not None and self._alike(again, old):
-            self._grant(row, wish)
+            self._write_queued(row, item)
             self.new.keep(row, AskedRecord.of(again, write, record.start, record.request))
         elif old.id in self.ended:
-            self._deny(wish)
+            self._discard_queued(item)
             trial = Trial(now, old.config, old.fidelity, None, None, IMPORTED, now)
             self.new.keep(row, AskedRecord.of(trial, write))
             self.imported.add(old.id)
             self._change(where, f"has lost its place in the plan: trial {old.id} is imported")
         else:
-            self._grant(row, _Wish(Queued(old.config, old.fidelity), wish.row if wish else None))
+            self._write_queued(
+                row, _QueuedConfig(Queued(old.config, old.fidelity), item.row if item else None)
+            )
             trial = Trial(now, old.config, old.fidelity, None, None, QUEUED, now)
             self.new.keep(row, AskedRecord.of(trial, write, 0, record.request))
             self._change(where, f"has lost its place in the plan: trial {old.id} is queued to run")
 
-    def _wish(self, old: _OldTrial) -> _Wish:
-        """The wish that a trial has fulfilled; a lost one follows from the trial."""
-        for wish in self.wishes:
-            planned = wish.queued.fidelity is None
-            if wish.queued.config == old.config and planned == old.planned:
-                return wish
-        return _Wish(Queued(old.config, None if old.planned else old.fidelity), None)
+    def _queued_config(self, old: _OldTrial) -> _QueuedConfig:
+        """The queued configuration that a trial came from; made of the trial if its row is lost."""
+        for item in self.queued:
+            planned = item.event.fidelity is None
+            if item.event.config == old.config and planned == old.planned:
+                return item
+        return _QueuedConfig(Queued(old.config, None if old.planned else old.fidelity), None)
 
     def _alike(self, again: Trial, old: _OldTrial) -> bool:
         parent = None if old.parent is None else self.ids[old.parent]
         then = (old.config, old.fidelity, old.origin, parent)
         return (again.config, again.fidelity, again.origin, again.parent) == then
 
-    def _grant(self, row: Row, wish: _Wish | None) -> None:
-        """Write down a wish, right before the trial that fulfils it."""
-        if wish is None:
+    def _write_queued(self, row: Row, item: _QueuedConfig | None) -> None:
+        """Write down a queued configuration, right before the trial that comes from it."""
+        if item is None:
             return
-        record = QueuedRecord(self.new.write_config(wish.queued.config), wish.queued.fidelity)
-        if wish.row is None:
+        record = QueuedRecord(self.new.write_config(item.event.config), item.event.fidelity)
+        if item.row is None:
             self.new.add(row, record)
         else:
-            self.new.keep(wish.row, record)
-            self.wishes = [other for other in self.wishes if other.row is not wish.row]
+            self.new.keep(item.row, record)
+            self.queued = [other for other in self.queued if other.row is not item.row]
 
-    def _deny(self, wish: _Wish | None) -> None:
-        if wish is not None and wish.row is not None:
-            self.wishes.remove(wish)
-            self._drop(wish.row, "is fulfilled by a result that is imported")
+    def _discard_queued(self, item: _QueuedConfig | None) -> None:
+        if item is not None and item.row is not None:
+            self.queued.remove(item)
+            self._drop(item.row, "was tried, and its result is imported")
 
     def _end(self, created: Row) -> None:
-        for wish in tuple(self.wishes):
-            self._grant(created, wish)
+        for item in tuple(self.queued):
+            self._write_queued(created, item)
         for trial in self.new.state.history.running:
             if (
                 trial.id not in self.new.ledger.running

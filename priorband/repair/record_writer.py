@@ -44,9 +44,9 @@ class RecordWriter:
         """Write a record of our own, with the time of an old one."""
         self._write(self._row(record, self.worker, beside.at), record)
 
-    def next_trial(self, wish: Queued | None = None) -> Trial | None:
-        """The trial that would be handed out next, after `wish` is queued; None if none is left."""
-        state = self.state.after(wish) if wish else self.state
+    def next_trial(self, queued: Queued | None = None) -> Trial | None:
+        """The trial that would be handed out next, with `queued` in the queue; None at the end."""
+        state = self.state.after(queued) if queued else self.state
         try:
             return self.problem.optimizer.propose(state, self.problem.seed)
         except PriorbandError:

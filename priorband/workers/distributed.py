@@ -98,17 +98,17 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
-    begun = _begun()
-    team = RankGroup(_wire(group), options.grace)
+    begun = _ensure_process_group()
+    ranks = RankGroup(_channel(group), options.grace)
     try:
-        if team.rank > 0:
-            _follow(team, objective)
+        if ranks.rank > 0:
+            _follow(ranks, objective)
             return None
-        work = _leading(team, objective, options)
-        return _lead(team, lambda: run_study(opening, budget, show, work))
+        work = _leading(ranks, objective, options)
+        return _lead(ranks, lambda: run_study(opening, budget, show, work))
     finally:
-        team.wire.close()
-        if begun and not team.broken:
+        ranks.channel.close()
+        if begun and not ranks.broken:
             distributed().destroy_process_group()
 
 
@@ -132,13 +132,13 @@ def rank_attempt(
         ArgumentError: if this rank is not in the group.
         ExtraError: if torch is not installed.
     """
-    team = RankGroup(_wire(group), 0.0)
-    attempt = Attempt(task, stopping=stopping, ranks=team)
-    team.synchronize("its beginning")  # from here on the folder to save to exists
+    ranks = RankGroup(_channel(group), 0.0)
+    attempt = Attempt(task, stopping=stopping, ranks=ranks)
+    ranks.synchronize("its beginning")  # from here on the folder to save to exists
     return attempt
 
 
-def _begun() -> bool:
+def _ensure_process_group() -> bool:
     """Create the default process group unless there is one; return whether it was created."""
     dist = distributed()
     if dist.is_initialized():
@@ -154,7 +154,7 @@ def _begun() -> bool:
     return True
 
 
-def _wire(group: Any) -> RankChannel:
+def _channel(group: Any) -> RankChannel:
     if group is not None and distributed().get_rank(group) < 0:
         raise ArgumentError(
             "This rank is not a member of the given `group`. Pass a group that it belongs to, or "
@@ -163,7 +163,7 @@ def _wire(group: Any) -> RankChannel:
     return RankChannel(group)
 
 
-def _lead(team: RankGroup, tuned: Callable[[], Tuned]) -> Tuned:
+def _lead(ranks: RankGroup, tuned: Callable[[], Tuned]) -> Tuned:
     """Tune on rank 0, and release the other ranks at the end, however it ends."""
     message: Message = {}
     try:
@@ -178,13 +178,13 @@ def _lead(team: RankGroup, tuned: Callable[[], Tuned]) -> Tuned:
         message = {"failed": f"{type(error).__name__}: {error}"}
         raise
     finally:
-        if not team.broken:
+        if not ranks.broken:
             with suppress(RankLost):  # a rank that has exited needs no message
-                team.wire.broadcast(message)
+                ranks.channel.broadcast(message)
 
 
 def _leading(
-    team: RankGroup, objective: Objective, options: WorkerOptions
+    ranks: RankGroup, objective: Objective, options: WorkerOptions
 ) -> Callable[[DurableStudy, Display], list[WorkerEnd]]:
     """The work of rank 0 on a study."""
 
@@ -198,18 +198,18 @@ def _leading(
         def evaluate_on_all_ranks(
             objective: Objective, task: TrialTask, send: Send, stop_reason: Callable[[], str]
         ) -> AttemptResult:
-            attempt = Attempt(task, send, stop_reason, team)
-            result = team.run_on_all_ranks(objective, attempt, stop_reason)
-            if team.broken:
+            attempt = Attempt(task, send, stop_reason, ranks)
+            result = ranks.run_on_all_ranks(objective, attempt, stop_reason)
+            if ranks.broken:
                 stop(BROKEN)
             return result
 
         worker.runner.evaluate_in_process = evaluate_on_all_ranks
-        team.on_stop_request = stop
-        team.submit_result = lambda task, result: _submit_failure(study, task, result)
+        ranks.on_stop_request = stop
+        ranks.submit_result = lambda task, result: _submit_failure(study, task, result)
         end = worker.run()
         if end.reason == BROKEN:
-            raise RankError(job_over_message(team))
+            raise RankError(job_over_message(ranks))
         return [end]
 
     return work
@@ -221,7 +221,7 @@ def _submit_failure(study: DurableStudy, task: TrialTask, result: AttemptResult)
         study.turn(Report(task.trial, task.attempt, None, *failure), "")
 
 
-def _follow(team: RankGroup, objective: Objective) -> None:
+def _follow(ranks: RankGroup, objective: Objective) -> None:
     """Make this rank's part of the attempts that rank 0 starts, until rank 0 ends the job."""
     with StopSignals() as stop_signals:
         stop_signals.duplicate_seconds = DUPLICATE_SECONDS
@@ -229,20 +229,20 @@ def _follow(team: RankGroup, objective: Objective) -> None:
         def stop_reason() -> str:
             return stop_signals.reason
 
-        while "task" in (message := _next_message(team)):
-            attempt = Attempt(task_from_data(message["task"]), stopping=stop_reason, ranks=team)
-            team.run_attempt(objective, attempt, stop_reason)
-            if team.broken:
-                raise RankError(job_over_message(team))
+        while "task" in (message := _next_message(ranks)):
+            attempt = Attempt(task_from_data(message["task"]), stopping=stop_reason, ranks=ranks)
+            ranks.run_attempt(objective, attempt, stop_reason)
+            if ranks.broken:
+                raise RankError(job_over_message(ranks))
     if "exit" in message:
         sys.exit(message["exit"])
     if "failed" in message:
         raise RankError(f"The job ends because rank 0 has failed: {message['failed']}")
 
 
-def _next_message(team: RankGroup) -> Message:
+def _next_message(ranks: RankGroup) -> Message:
     try:
-        return team.wire.broadcast()
+        return ranks.channel.broadcast()
     except RankLost as error:
-        team.broken = f"rank 0 has exited without a message ({error})"
-        raise RankError(job_over_message(team)) from None
+        ranks.broken = f"rank 0 has exited without a message ({error})"
+        raise RankError(job_over_message(ranks)) from None

@@ -37,11 +37,11 @@ class AttemptAbandoned(BaseException):
 class RankGroup:
     """All ranks of a job, as seen from one of them."""
 
-    def __init__(self, wire: RankChannel, grace: float) -> None:
-        self.wire = wire
+    def __init__(self, channel: RankChannel, grace: float) -> None:
+        self.channel = channel
         self.grace = grace
-        self.rank = wire.rank
-        self.world_size = wire.size
+        self.rank = channel.rank
+        self.world_size = channel.size
         self.broken = ""
         """Why the ranks cannot train together any longer; empty while they can."""
         self.on_stop_request: Callable[[str], None] = lambda reason: None
@@ -68,7 +68,7 @@ class RankGroup:
     ) -> AttemptResult:
         """On rank 0: send the task to the other ranks, and make the attempt with them."""
         try:
-            self.wire.broadcast({"task": task_to_data(attempt.task)})
+            self.channel.broadcast({"task": task_to_data(attempt.task)})
         except RankLost as error:
             self.broken = f"a rank has ended: {error}"
             return {"interrupted": self.broken}
@@ -114,16 +114,16 @@ class RankGroup:
         if sudden and _is_network_error(result):
             raise RankLost(result["reason"])
         if sudden and self.rank > 0:
-            self.wire.post_failure(self._key, {"rank": self.rank, "failed": result})
+            self.channel.post_failure(self._key, {"rank": self.rank, "failed": result})
         message = {"failed": result, "sudden": sudden}
         self._exchange(message, self.grace if sudden else None)
         if self.rank == 0:
-            self.wire.delete_failure(self._key)
+            self.channel.delete_failure(self._key)
         return self._agreed_failure()
 
     def _exchange(self, message: Message, patience: float | None = None) -> list[Message]:
-        numbered = message | {"collectives": self.wire.collectives()}
-        messages = self.wire.all_gather(numbered, patience)
+        numbered = message | {"collectives": self.channel.collectives()}
+        messages = self.channel.all_gather(numbered, patience)
         self._failure = _joint_failure(messages)
         if self._failure and _out_of_step(messages):
             self.broken = f"{self._failure['reason']}, and their collectives are out of step"
@@ -145,7 +145,7 @@ class RankGroup:
         if self.rank > 0:
             trace = result.get("details", {}).get("traceback", "")
             raise RankError(f"{job_over_message(self)}\n{trace}".strip()) from None
-        posted = self.wire.posted_failure(self._key)
+        posted = self.channel.posted_failure(self._key)
         if posted is not None:
             result = _with_rank(posted["rank"], posted["failed"])
             self.broken = result["reason"]
@@ -167,7 +167,7 @@ class RankGroup:
 
         def watch() -> None:
             while not done.wait(LOOK):
-                posted = self.wire.posted_failure(key)
+                posted = self.channel.posted_failure(key)
                 if posted is not None:
                     if not done.wait(self.grace / 2):
                         self.submit_result(task, _with_rank(posted["rank"], posted["failed"]))

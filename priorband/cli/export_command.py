@@ -175,10 +175,10 @@ def _end(entries: list[_Entry]) -> tuple[TrialEnd | None, float]:
 
 def _flat(row: Row) -> Row:
     """Settings and metrics as columns with a prefix."""
-    made = {name: item for name, item in row.items() if name not in ("config", "metrics")}
+    columns = {name: item for name, item in row.items() if name not in ("config", "metrics")}
     for part in ("config", "metrics"):
-        made |= {f"{part}.{name}": item for name, item in row[part].items()}
-    return made
+        columns |= {f"{part}.{name}": item for name, item in row[part].items()}
+    return columns
 
 
 def _cell(value: Any) -> str | float | None:

@@ -171,6 +171,15 @@ class BaseStudy(ABC):
 
         Args:
             events: the events, such as `other.state.history.events`.
+
+        >>> from priorband import Float, Space, Study
+        >>> space = Space({"x": Float(0, 1)})
+        >>> one, other = (Study(space, method="random") for _ in range(2))
+        >>> one.tell(one.ask(), 0.5)
+        True
+        >>> other.follow(one.state.history.events)
+        >>> other.best == one.best, other.replay().exact
+        (True, True)
         """
 
     @abstractmethod
@@ -244,7 +253,6 @@ class Study(BaseStudy):
         return self._state
 
     def ask(self) -> Trial:
-        """Return the next trial to evaluate."""
         with self._lock:
             trial = self.problem.optimizer.propose(self._state, self.problem.seed)
             self._append(Asked(trial))
@@ -253,7 +261,6 @@ class Study(BaseStudy):
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
-        """Report the loss of a trial. A loss that is not finite is a failure."""
         number = checked_loss(loss)
         kept = json_metrics(metrics) if metrics else {}
         if cost is not None:
@@ -270,14 +277,12 @@ class Study(BaseStudy):
         return True
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """Report that a trial ended without a loss: it is never promoted."""
         why = failure_reason(checked_failure_kind(kind), str(reason))
         with self._lock:
             self._append(Failed(running_trial(self._state.history, trial).id, why))
         return True
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
-        """Queue a configuration to be tried next."""
         at = trial_fidelity(fidelity, self.fidelity, self._state.ladder)
         with self._lock:
             self._append(Queued(self.space.check(config), at))
@@ -285,7 +290,6 @@ class Study(BaseStudy):
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
-        """Add a finished result from elsewhere, at any fidelity; a full training by default."""
         checked, number = self.space.check(config), checked_loss(loss)
         full = self.fidelity.high if fidelity is None else fidelity
         at = result_fidelity(full, self.fidelity, self._state.ladder)
@@ -299,23 +303,11 @@ class Study(BaseStudy):
             return outcome
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Take over events of another study of the same problem, in their order.
-
-        >>> from priorband import Float, Space, Study
-        >>> space = Space({"x": Float(0, 1)})
-        >>> one, other = (Study(space, method="random") for _ in range(2))
-        >>> one.tell(one.ask(), 0.5)
-        True
-        >>> other.follow(one.state.history.events)
-        >>> other.best == one.best, other.replay().exact
-        (True, True)
-        """
         with self._lock:
             for event in events:
                 self._append(event)
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
-        """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
         return dict(self._metrics.get(asked_trial(self._state.history, trial).id, {}))
 
     def _append(self, event: Event) -> None:

@@ -148,3 +148,12 @@ def test_the_typed_example_runs() -> None:
     script = ROOT / "examples" / "ask_and_tell.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("prior's settings ")
+
+
+@pytest.mark.parametrize("cls", [pb.Study, pb.DurableStudy])
+@pytest.mark.parametrize("name", ["ask", "tell", "fail", "queue", "add", "follow", "metrics"])
+def test_help_of_a_studys_methods_names_each_argument(cls: type, name: str) -> None:
+    method = getattr(cls, name)
+    text = documented(method)
+    for argument, _ in annotated(inspect.signature(method)):
+        assert re.search(rf"^\s+\**{argument}:", text, re.M), f"{name} does not explain {argument}"

@@ -392,6 +392,12 @@ def sealed_row(record: Record, seq: int, worker: str, at: float, before: int) ->
     return row._replace(seal=sealed(before, row))
 
 
+def resealed(row: Row, seq: int, before: int) -> Row:
+    """A row with another number, which follows a row with the checksum `before`."""
+    moved = row._replace(seq=seq)
+    return moved._replace(seal=sealed(before, moved))
+
+
 def member(body: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
     """A member that a body must have, of exactly a type; a `FormatError` where it does not."""
     value = body.get(name)

@@ -188,7 +188,6 @@ class DurableStudy(BaseStudy):
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
-        """Report the loss of a trial. Return False if another attempt ended the trial before."""
         number = checked_loss(loss)
         details: dict[str, Any] = {} if cost is None else {"cost": checked_cost(cost)}
         if metrics:
@@ -199,12 +198,10 @@ class DurableStudy(BaseStudy):
         return self._settle(Report(*ids, None, "diverged", f"the loss was {number}", details))
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
-        """Report that a trial ended without a loss: it is never promoted."""
         kind = checked_failure_kind(kind)
         return self._settle(Report(*self._trial_and_attempt(trial), None, kind, str(reason)))
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
-        """Queue a configuration to be tried next."""
         at = trial_fidelity(fidelity, self.problem.fidelity, self._view.state.ladder)
         checked = self._view.write_config(self.problem.space.check(config))
         with self._writing() as transaction:
@@ -213,7 +210,6 @@ class DurableStudy(BaseStudy):
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
-        """Add a finished result from elsewhere, at any fidelity; a full training by default."""
         checked, number = self.problem.space.check(config), checked_loss(loss)
         full = self.problem.fidelity.high if fidelity is None else fidelity
         at = result_fidelity(full, self.problem.fidelity, self._view.state.ladder)
@@ -231,7 +227,6 @@ class DurableStudy(BaseStudy):
         return outcome
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Take over events of another study of the same problem, in their order."""
         with self._writing() as transaction:
             for event in events:
                 trial = event.trial if isinstance(event, Asked) else None
@@ -254,7 +249,6 @@ class DurableStudy(BaseStudy):
         return FailedRecord(event.trial, attempt, *split_reason(event.reason))
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
-        """Return what was told beside a trial's loss: the metrics, and "cost" if there was one."""
         self.refresh()
         number = asked_trial(self.state.history, trial).id
         for row in self.journal.trial_rows(number):

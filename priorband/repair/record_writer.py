@@ -3,12 +3,12 @@
 from typing import final
 
 from priorband.durable.ledger import Ledger
-from priorband.durable.records import INVALID, Record, decode, sealed_row
+from priorband.durable.records import INVALID, Record, decode, resealed, sealed_row
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.errors import PriorbandError
 from priorband.events import Queued
 from priorband.problem import Problem
-from priorband.storage.journal import Row, sealed
+from priorband.storage.journal import Row
 from priorband.trial import Trial
 
 
@@ -31,8 +31,7 @@ class RecordWriter:
 
     def copy(self, row: Row, record: Record) -> None:
         """Write an old record byte for byte."""
-        new = row._replace(seq=len(self.rows) + 1)
-        self._write(new._replace(seal=sealed(self.ledger.seal, new)), record)
+        self._write(resealed(row, len(self.rows) + 1, self.ledger.seal), record)
         self.kept.add(row.seq)
 
     def keep(self, row: Row, record: Record) -> None:

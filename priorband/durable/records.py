@@ -398,20 +398,21 @@ def resealed(row: Row, seq: int, before: int) -> Row:
     return moved._replace(seal=sealed(before, moved))
 
 
-def member(body: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
+def member(body: Mapping[str, Any], name: str, kind: type) -> Any:
     """A member that a body must have, of exactly a type; a `FormatError` where it does not."""
     value = body.get(name)
-    if type(value) not in (kind if isinstance(kind, tuple) else (kind,)):
+    if type(value) is not kind:
         raise FormatError(f"`{name}` is {value!r:.60}")
     return value
 
 
 def number(body: Mapping[str, Any], name: str, least: float = -math.inf) -> float:
     """A finite number that a body must have; a `FormatError` where it does not."""
-    value: float = member(body, name, (float, int))
-    if not abs(value) <= _LARGEST or value < least:
+    value: Any = body.get(name)
+    is_number = type(value) is float or type(value) is int
+    if not is_number or not least <= value <= _LARGEST or value < -_LARGEST:
         raise FormatError(f"`{name}` is {value!r:.60}")
-    return value
+    return value  # type: ignore[no-any-return]  # a number
 
 
 def _request(body: Body) -> str:
@@ -434,12 +435,16 @@ def _failure(body: Body) -> tuple[int, FailureKind, str]:
 
 
 def _details(body: Body, others: frozenset[str]) -> Mapping[str, Any]:
+    if body.keys() == others:
+        return NO_DETAILS
     return {name: item for name, item in body.items() if name not in others}
 
 
 def _slot(data: Any) -> Slot | None:
     if data is None:
         return None
-    if type(data) is not list or [type(part) for part in data] != [int, int] or min(data) < 0:
-        raise FormatError(f"`slot` is {data!r:.60}")
-    return Slot(*data)
+    if type(data) is list and len(data) == 2:
+        bracket, rung = data
+        if type(bracket) is int and type(rung) is int and bracket >= 0 and rung >= 0:
+            return Slot(bracket, rung)
+    raise FormatError(f"`slot` is {data!r:.60}")

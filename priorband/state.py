@@ -48,10 +48,6 @@ class State:
             return self.history.incumbent
         return self.history.best_at(self.history.highest)
 
-    def succeeded_on(self, rung: int) -> tuple[Observation, ...]:
-        """Successes at a rung's fidelity; promoted, opening and imported trials are included."""
-        return self.history.succeeded_at(self.ladder.fidelities[rung])
-
     def success_count(self, rung: int) -> int:
         """How many successes there are at a rung's fidelity."""
         return self.history.success_count(self.ladder.fidelities[rung])

@@ -43,7 +43,7 @@ def test_an_imported_result_counts_on_its_rung_and_nowhere_else() -> None:
     tuned = study()
     for n, fidelity in enumerate([9, 9, 9, 5, 5, 5, 5], 1):
         tuned.add({"x": 0.5, "n": n}, 1.0, fidelity)
-    assert [len(tuned.state.succeeded_on(rung)) for rung in range(4)] == [0, 0, 3, 0]
+    assert [tuned.state.success_count(rung) for rung in range(4)] == [0, 0, 3, 0]
     assert tuned.state.scored_rung() == 2
 
 

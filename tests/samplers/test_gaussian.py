@@ -115,7 +115,7 @@ def test_the_model_of_a_rung_starts_with_two_results_more_than_parameters(
 @pytest.mark.parametrize("method", ["mobster", "mobster(joint)", "mobster+esp"])
 def test_mobster_starts_when_some_rung_has_two_results_more_than_parameters(method: str) -> None:
     study = first_model(method, numbers(4))
-    counts = [len(study.state.succeeded_on(rung)) for rung in range(4)]
+    counts = [study.state.success_count(rung) for rung in range(4)]
     assert max(counts) == 6
     assert Enough(1, 2)(study.state)
     assert "incumbent" not in {trial.origin for trial in study.state.history.trials}
@@ -127,7 +127,7 @@ def test_bohb_starts_with_twice_one_more_than_parameters(dimensions: int, result
     origins = []
     for _ in range(40):
         trial = study.ask()
-        counts = [len(study.state.succeeded_on(rung)) for rung in range(4)]
+        counts = [study.state.success_count(rung) for rung in range(4)]
         origins.append((max(counts), trial.origin, trial.parent))
         study.tell(trial, bowl(trial.config, trial.fidelity))
     before = {origin for count, origin, _ in origins if count < results}

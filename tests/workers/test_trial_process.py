@@ -11,13 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from objectives import EPOCHS, SPACE
+from single_trial import trial_end
 from waiting import wait_until
 
 import priorband as pb
-from priorband.storage.json_text import from_json
-from priorband.workers.trial_runner import WorkerOptions
-from priorband.workers.worker import Worker
 
 Objective = Callable[[pb.Attempt], Any]
 
@@ -73,17 +70,6 @@ def prints(trial: pb.Attempt) -> float:
     return 0.5
 
 
-def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
-    """The record of how a single trial ended, after the attempts that it is given."""
-    with pb.open_study(where, SPACE, EPOCHS) as study:
-        study.limit(pb.Budget(trials=1))
-        ending = Worker(study, objective, WorkerOptions(**options)).run()
-        assert ending.status == "done"
-        rows = study.journal.trial_rows(0)
-        assert rows[-1].kind in ("told", "failed")
-        return from_json(rows[-1].body) | {"kinds": [row.kind for row in rows]}
-
-
 @pytest.mark.parametrize(
     ("objective", "kind", "said", "attempts"),
     [
@@ -100,19 +86,19 @@ def one(where: Path, objective: Objective, **options: Any) -> dict[str, Any]:
 def test_failures_are_told_apart(
     tmp_path: Path, objective: Objective, kind: str, said: str, attempts: int
 ) -> None:
-    ended = one(tmp_path, objective)
+    ended = trial_end(tmp_path, objective)
     assert (ended["kind"], ended["attempt"]) == (kind, attempts)
     assert said in ended["reason"]
 
 
 @pytest.mark.parametrize("limit", ["trial_seconds", "step_seconds"])
 def test_a_trial_that_hangs_is_ended(tmp_path: Path, limit: str) -> None:
-    ended = one(tmp_path, hangs, **{limit: 1.0})
+    ended = trial_end(tmp_path, hangs, **{limit: 1.0})
     assert ended["kind"] == "timeout" and "1 s" in ended["reason"]
 
 
 def test_what_a_trial_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
-    left = one(tmp_path, leaves_a_child)["metrics"]["left"]
+    left = trial_end(tmp_path, leaves_a_child)["metrics"]["left"]
     status = Path(f"/proc/{int(left)}/status")
 
     def is_gone() -> bool:
@@ -125,5 +111,5 @@ def test_what_a_trial_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
 
 
 def test_what_a_trial_prints_goes_to_its_log(tmp_path: Path) -> None:
-    assert one(tmp_path, prints)["loss"] == 0.5
+    assert trial_end(tmp_path, prints)["loss"] == 0.5
     assert (tmp_path / "trials/0/log-1.txt").stat().st_size > 2_000_000

@@ -4,24 +4,21 @@ Text in a CSV file cannot become a formula in a spreadsheet, nor control a termi
 """
 
 import argparse
-import csv
-import io
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import trial_table
 from priorband.display.text import jsonable, moment, printable
-from priorband.durable.trial_table import TrialRow
+from priorband.durable.trial_table import COLUMNS, TrialRow
 
-_COLUMNS = TrialRow._fields[:-2]
-"""All but the configuration and the metrics: these have a column for each setting or metric."""
 _FORMULA = ("=", "+", "-", "@")
 _ROWS_AT_ONCE = 250
 
@@ -38,8 +35,7 @@ def grammar(command: Command) -> None:
 
 
 def _export(args: argparse.Namespace) -> int:
-    with trial_table(args.study, find_metrics=not args.json) as (table, space):
-        text = as_json(table) if args.json else as_csv(table, space.parameters, table.metric_names)
+    with exported(args.study, args.json) as text:
         if args.output is None:
             sys.stdout.writelines(text)
         else:
@@ -47,23 +43,12 @@ def _export(args: argparse.Namespace) -> int:
     return 0
 
 
-def as_json(rows: Iterable[TrialRow]) -> Iterator[str]:
-    """The rows as JSON, one object per line, piece by piece."""
-    encode = json.JSONEncoder(allow_nan=False).encode
-    yield "[\n"
-    for number, some in enumerate(_groups(rows)):
-        yield ",\n" * (number > 0) + ",\n".join([_object(row, encode) for row in some])
-    yield "\n]\n"
-
-
-def as_csv(
-    rows: Iterable[TrialRow], settings: Iterable[str], metrics: Sequence[str]
-) -> Iterator[str]:
-    """The rows as comma-separated values, piece by piece, with a column per setting and metric."""
-    names = (*(f"config.{name}" for name in settings), *(f"metrics.{name}" for name in metrics))
-    yield _lines([map(_cell, (*_COLUMNS, *names))])
-    for some in _groups(rows):
-        yield _lines([_cells(row, metrics) for row in some])
+@contextmanager
+def exported(where: str, as_json: bool = False) -> Iterator[Iterator[str]]:
+    """The table of a study as text, piece by piece."""
+    form = JsonFormat() if as_json else CsvFormat()
+    with trial_table(where, form, find_metrics=not as_json) as (table, space):
+        yield form.table(table, [*space.parameters], table.metric_names)
 
 
 def write(path: Path, text: Iterable[str]) -> None:
@@ -83,61 +68,80 @@ def write(path: Path, text: Iterable[str]) -> None:
         part.unlink(missing_ok=True)
 
 
+@final
+class CsvFormat:
+    """Comma-separated values, with a column for each setting and metric."""
+
+    null = ""
+
+    def text(self, value: Any, /) -> str:
+        """A value as a cell: a number stays a number, and no text is taken for a formula."""
+        if type(value) is float and math.isfinite(value):
+            return repr(value)
+        plain = jsonable(value)
+        if isinstance(plain, bool | list | dict):
+            plain = json.dumps(plain)
+        if not isinstance(plain, str):
+            return "" if plain is None else str(plain)
+        text = printable(plain)  # which leaves no line break
+        if text.lstrip().startswith(_FORMULA):
+            text = f"'{text}"
+        return '"' + text.replace('"', '""') + '"' if '"' in text or "," in text else text
+
+    def time(self, at: float, /) -> str:
+        """A time as ISO 8601."""
+        return moment(at)
+
+    def table(
+        self, rows: Iterable[TrialRow], settings: list[str], metrics: list[str]
+    ) -> Iterator[str]:
+        """The lines of a table, some at a time."""
+        names = (*(f"config.{name}" for name in settings), *(f"metrics.{name}" for name in metrics))
+        yield ",".join(map(self.text, (*COLUMNS, *names))) + "\n"
+        for some in _groups(rows):
+            for cells, found in some:
+                cells += [self.text(found.get(name)) for name in metrics]
+            yield "\n".join([",".join(cells) for cells, _ in some]) + "\n"
+
+
+@final
+class JsonFormat:
+    """A list of JSON objects, one per line."""
+
+    null = "null"
+
+    def __init__(self) -> None:
+        self._encode = json.JSONEncoder(allow_nan=False).encode
+
+    def text(self, value: Any, /) -> str:
+        """A value as JSON; one that JSON cannot express becomes text."""
+        return self._encode(jsonable(value))
+
+    def time(self, at: float, /) -> str:
+        """A time as ISO 8601."""
+        return f'"{moment(at)}"'
+
+    def table(
+        self, rows: Iterable[TrialRow], settings: list[str], metrics: list[str]
+    ) -> Iterator[str]:
+        """The lines of a table, some at a time."""
+        del metrics  # each object has its own
+        config = f'"config": {{{_members(settings)}}}'
+        line = f'{{{_members(COLUMNS)}, {config}, "metrics": %s}}'
+        before = "[\n"
+        for some in _groups(rows):
+            lines = [line % (*cells, self.text(found) if found else "{}") for cells, found in some]
+            yield before + ",\n".join(lines)
+            before = ",\n"
+        yield "\n]\n" if before == ",\n" else "[\n\n]\n"
+
+
+def _members(names: Iterable[str]) -> str:
+    """The members of a JSON object, as a template for their values."""
+    return ", ".join(json.dumps(name).replace("%", "%%") + ": %s" for name in names)
+
+
 def _groups(rows: Iterable[TrialRow]) -> Iterator[list[TrialRow]]:
     rest = iter(rows)
     while some := list(islice(rest, _ROWS_AT_ONCE)):
         yield some
-
-
-def _object(row: TrialRow, encode: Callable[[Any], str]) -> str:
-    """A row as a JSON object."""
-    data = row._asdict() | {"asked": moment(row.asked), "ended": _moment(row.ended)}
-    try:
-        return encode(data)
-    except (TypeError, ValueError):  # a value that JSON cannot express
-        return encode(jsonable(data))
-
-
-def _lines(table: Iterable[Iterable[Any]]) -> str:
-    """Lines of comma-separated values."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(table)
-    return text.getvalue()
-
-
-def _cells(row: TrialRow, metrics: Sequence[str]) -> list[Any]:
-    return [
-        *row[:4],
-        _cell(row.origin),
-        row.fidelity,
-        row.status,
-        row.kind,
-        _cell(row.reason),
-        row.value,
-        row.loss,
-        _cell(row.cost),
-        _cell(row.seconds),
-        row.attempts,
-        _cell(row.worker),
-        moment(row.asked),
-        _moment(row.ended),
-        *map(_cell, row.config.values()),
-        *[_cell(row.metrics.get(name)) for name in metrics],
-    ]
-
-
-def _moment(at: float | None) -> str | None:
-    return None if at is None else moment(at)
-
-
-def _cell(value: Any) -> str | float | None:
-    """A value as a cell: a number stays a number, and no text is taken for a formula."""
-    if value is None or type(value) is int or (type(value) is float and math.isfinite(value)):
-        return value
-    plain = value if type(value) is str else jsonable(value)
-    if isinstance(plain, bool | list | dict):
-        plain = json.dumps(plain)
-    if not isinstance(plain, str):
-        return plain  # type: ignore[no-any-return]  # a number or None
-    text = printable(plain)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

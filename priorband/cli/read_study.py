@@ -6,8 +6,9 @@ from contextlib import closing, contextmanager
 from priorband.display.text import printable
 from priorband.durable.open import creation, journal_at, open_study
 from priorband.durable.problem_data import problem_from_data
-from priorband.durable.serialize import TAG, config_reader, from_data
+from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
+from priorband.durable.table_cells import TableFormat
 from priorband.durable.trial_table import TrialTable
 from priorband.errors import DamagedError, FormatError, MethodError
 from priorband.named_methods import optimizer
@@ -36,7 +37,9 @@ def open_for_reading(where: str) -> DurableStudy:
 
 
 @contextmanager
-def trial_table(where: str, find_metrics: bool = False) -> Iterator[tuple[TrialTable, Space]]:
+def trial_table(
+    where: str, form: TableFormat, find_metrics: bool = False
+) -> Iterator[tuple[TrialTable, Space]]:
     """The table of a study's trials, and the space. No method is needed, and no prior.
 
     With `find_metrics`, the table knows the names of all metrics.
@@ -55,8 +58,7 @@ def trial_table(where: str, find_metrics: bool = False) -> Iterator[tuple[TrialT
             raise DamagedError(
                 f"{journal.where} is damaged: its problem is invalid: {error}"
             ) from None
-        read_config = config_reader(space)
-        yield TrialTable(journal, created, read_config, rungs, find_metrics), space
+        yield TrialTable(journal, created, space, rungs, form, find_metrics), space
 
 
 def custom_method(study: DurableStudy) -> str:

@@ -12,58 +12,52 @@ import sys
 from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, final
 
-from priorband.durable.ledger import ConfigReader
 from priorband.durable.records import (
     INVALID,
     AdoptedRecord,
-    AskedRecord,
     CreatedRecord,
-    FailedRecord,
     QueuedRecord,
     ReturnedRecord,
-    ToldRecord,
-    TrialEnd,
     decode,
 )
+from priorband.durable.serialize import config_reader
+from priorband.durable.table_cells import (
+    AskedCells,
+    AskedReader,
+    EndCells,
+    EndReader,
+    TableFormat,
+)
 from priorband.errors import DamagedError, FormatError
-from priorband.failures import FailureKind
-from priorband.space.config import Config
+from priorband.space.space import Space
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import Journal, Row, sealed
 from priorband.storage.json_text import from_json
-from priorband.trial import QUEUED
+from priorband.trial import IMPORTED, QUEUED
 
+COLUMNS = (
+    *("trial", "parent", "bracket", "rung", "origin", "fidelity"),
+    *("status", "kind", "reason", "value", "loss", "cost", "seconds"),
+    *("attempts", "worker", "asked", "ended"),
+)
+"""The columns of a table that come before the settings.
+
+The status is "succeeded", "failed", "running", or "waiting" for the next attempt. The value is the
+loss, or its negative if the study maximises. Seconds and worker are those of the attempt that ended
+the trial, or else of the last one.
+"""
 TRIALS_AT_ONCE = 250
 """For how many trials the second pass fetches records at a time."""
 
 
 class TrialRow(NamedTuple):
-    """What is known about one trial; None for what does not apply, or is not known yet."""
+    """One trial in a table."""
 
-    trial: int
-    parent: int | None
-    bracket: int | None
-    rung: int | None
-    origin: str
-    fidelity: float
-    status: str
-    """Whether it has "succeeded" or "failed", is "running", or is "waiting" for a worker."""
-    kind: FailureKind | None
-    reason: str | None
-    value: float | None
-    """The loss, or its negative if the study maximises."""
-    loss: float | None
-    cost: Any
-    seconds: Any
-    """How long the attempt took that ended the trial."""
-    attempts: int
-    worker: str
-    """Who made the attempt that ended the trial, or else the last one."""
-    asked: float
-    ended: float | None
-    config: Mapping[str, Any]
+    cells: list[str]
+    """A cell for each of `COLUMNS`, and then for each setting."""
     metrics: Mapping[str, Any]
 
 
@@ -74,26 +68,33 @@ class TrialTable:
     Args:
         journal: where the records are stored.
         created: the record of the study's creation.
-        read_config: makes a configuration of its stored form.
+        space: the search space.
         rungs: the fidelity of each rung; empty if the rungs are not known.
+        form: how values are written.
         find_metrics: whether to find the names of all metrics, which takes longer.
 
     Raises:
         DamagedError: if the records are not what was written.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what the study is about, and how to write it
         self,
         journal: Journal,
         created: CreatedRecord,
-        read_config: ConfigReader,
-        rungs: Sequence[float] = (),
+        space: Space,
+        rungs: Sequence[float],
+        form: TableFormat,
         find_metrics: bool = False,
     ) -> None:
         self._journal = journal
-        self._created = created
-        self._read_config = read_config
+        self._full = created.full
         self._rungs = rungs
+        self._read_config = config_reader(space)
+        self._form = form
+        self._worker_cell = lru_cache(1000)(form.text)
+        self._status = {name: form.text(name) for name in _STATUS}
+        self._asked_reader = AskedReader(space, form)
+        self._end_reader = EndReader(form, created.maximize)
         # By trial: the number of the record that asked it, and of the one that ended it, or 0.
         self._asked, self._ended, self._succeeded = array("q"), array("q"), bytearray()
         # By trial: the records of attempts after the first. Few trials have any.
@@ -132,22 +133,22 @@ class TrialTable:
 
     def _note(self, row: Row) -> None:
         """Note which trial a record belongs to. Those of the usual kinds are decoded later."""
-        kind, trial = row.kind, row.trial
+        number, kind, trial, _, _, body, _ = row
         if kind == "asked":
             if trial != len(self._asked):
                 raise FormatError(f"trial {trial} was asked when {len(self._asked)} was next")
-            self._asked.append(row.seq)
+            self._asked.append(number)
             self._ended.append(0)
             self._succeeded.append(0)
         elif kind in ("told", "failed"):
             if trial is None or not self._running(trial):
                 raise FormatError(f"trial {trial} is not running")
-            self._ended[trial] = row.seq
+            self._ended[trial] = number
             self._succeeded[trial] = kind == "told"
             self._waiting.discard(trial)
-            if self._metrics is not None and ('"metrics"' in row.body or "\\u" in row.body):
-                self._note_metrics(trial, from_json(row.body).get("metrics"))
-        elif (row.seq == 1) != (kind == "created"):
+            if self._metrics is not None and ('"metrics"' in body or "\\u" in body):
+                self._note_metrics(trial, from_json(body).get("metrics"))
+        elif (number == 1) != (kind == "created"):
             raise FormatError("the study does not begin with its creation")
         else:
             self._note_other(row)
@@ -195,24 +196,14 @@ class TrialTable:
         first, after = trials.start, trials.stop
         adopted = [number for trial in trials for number in self._adopted.get(trial, ())]
         found = self._fetch([*self._asked[first:after], *self._ended[first:after], *adopted])
-        asked: list[AskedRecord] = []
-        configs: dict[int, Config] = {}
-        for trial in trials:
-            row = found[self._asked[trial]]
-            try:
-                record = AskedRecord.decode(trial, from_json(row.body))
-                self._add(record, ancestry)
-                if record.parent is None:
-                    configs[trial] = self._read_config(record.config)
-            except INVALID as error:
-                self._invalid(row, error)
-            asked.append(record)
+        asked = [self._read_asked(found[self._asked[trial]], ancestry) for trial in trials]
+        configs = dict(enumerate((about.config for about in asked), first))
         roots = {ancestry.roots[trial] for trial in trials} - configs.keys()
-        found |= self._fetch(self._asked[root] for root in roots)
-        for root in roots:  # their configurations were checked with earlier trials
-            configs[root] = self._read_config(from_json(found[self._asked[root]].body)["config"])
-        for record in asked:
-            yield self._row(record, configs[ancestry.roots[record.trial]], found)
+        earlier = self._fetch(self._asked[root] for root in roots)
+        for root in roots:
+            configs[root] = self._asked_reader.read(root, earlier[self._asked[root]].body).config
+        for trial, about in zip(trials, asked, strict=True):
+            yield self._row(trial, about, configs[ancestry.roots[trial]] or [], found)
 
     def _fetch(self, numbers: Iterable[int]) -> dict[int, Row]:
         """Records by their numbers; none has the number 0."""
@@ -222,86 +213,92 @@ class TrialTable:
             self._damaged(f"record {min(wanted - found.keys())} is missing")
         return found
 
-    def _add(self, record: AskedRecord, ancestry: "_Ancestry") -> None:
-        """Add the next trial to the ancestry; raise `FormatError` if it cannot be the next."""
-        trial, parent, slot, fidelity = record.trial, record.parent, record.slot, record.fidelity
+    def _read_asked(self, row: Row, ancestry: "_Ancestry") -> AskedCells:
+        """Read a record that asked a trial, and add the trial to the ancestry."""
+        trial = len(ancestry.roots)
+        try:
+            asked = self._asked_reader.read(trial, row.body)
+            ancestry.roots.append(self._root(trial, asked, ancestry))
+        except INVALID as error:
+            self._invalid(row, error)
+        ancestry.fidelities.append(asked.fidelity)
+        ancestry.origins.append(sys.intern(asked.origin))
+        return asked
+
+    def _root(self, trial: int, asked: AskedCells, ancestry: "_Ancestry") -> int:
+        """The root of a trial; raise `FormatError` if the trial cannot follow those before it."""
+        parent, slot, rungs, fidelity = asked.parent, asked.slot, self._rungs, asked.fidelity
         self._check_fidelity(fidelity)
-        rungs, root = self._rungs, trial
         if rungs and slot and (slot.rung >= len(rungs) or rungs[slot.rung] != fidelity):
             raise FormatError(f"its fidelity {fidelity!r:.40} is not that of {slot}")
-        if parent is not None:
-            ended = self._ended[parent] if 0 <= parent < trial and self._succeeded[parent] else 0
-            if not 0 < ended < self._asked[trial] or slot is None:
-                raise FormatError(f"trial {trial} continues {parent}, which has not succeeded")
-            if not ancestry.fidelities[parent] < fidelity or (
-                ancestry.origins[parent] != record.origin
-            ):
-                raise FormatError(f"trial {trial} does not go on where {parent} ended")
-            root = ancestry.roots[parent]
-        elif record.origin == QUEUED:
-            ancestry.from_queue += 1
+        if asked.origin == IMPORTED and (trial in self._waiting or trial in self._adopted):
+            raise FormatError(f"trial {trial} was imported, so it has no attempts")
+        if parent is None:
+            ancestry.from_queue += asked.origin == QUEUED
             if ancestry.from_queue > bisect(self._queued, self._asked[trial]):
                 raise FormatError(f"trial {trial} comes from the queue, but the queue is empty")
-        if record.imported and (trial in self._waiting or trial in self._adopted):
-            raise FormatError(f"trial {trial} was imported, so nobody can work on it")
-        ancestry.roots.append(root)
-        ancestry.fidelities.append(fidelity)
-        ancestry.origins.append(sys.intern(record.origin))
+            return trial
+        ended = self._ended[parent] if 0 <= parent < trial and self._succeeded[parent] else 0
+        if not 0 < ended < self._asked[trial] or slot is None:
+            raise FormatError(f"trial {trial} continues {parent}, which has not succeeded")
+        if ancestry.fidelities[parent] >= fidelity or ancestry.origins[parent] != asked.origin:
+            raise FormatError(f"trial {trial} does not go on where {parent} ended")
+        return ancestry.roots[parent]
 
     def _check_fidelity(self, fidelity: float) -> None:
-        full = self._created.full
-        if fidelity > full:
-            raise FormatError(f"its fidelity is {fidelity!r:.40}, the highest is {full!r}")
+        if fidelity > self._full:
+            raise FormatError(f"its fidelity is {fidelity!r:.40}, the highest is {self._full!r}")
 
-    def _row(self, record: AskedRecord, config: Config, found: Mapping[int, Row]) -> TrialRow:
-        trial = record.trial
-        begun = [self._asked[trial], *self._adopted.get(trial, ())]
+    def _row(
+        self, trial: int, asked: AskedCells, config: list[str], found: Mapping[int, Row]
+    ) -> TrialRow:
+        form, null = self._form, self._form.null
+        first = begun = found[self._asked[trial]]
+        attempts, metrics = self._attempts(trial), _NO_METRICS
         status = "waiting" if trial in self._waiting else "running"
-        end, ended, which = None, None, len(begun)
-        kind = reason = value = loss = cost = seconds = metrics = None
+        kind = reason = value = loss = cost = seconds = ended = null
+        which = attempts
         if self._ended[trial]:
-            ended = found[self._ended[trial]]
-            end = self._end(ended, record, len(begun))
-            cost, which = end.cost, max(end.attempt, 1)
-        _, _, _, worker, since, _, _ = found[begun[which - 1]]
-        if end is not None and ended is not None:
-            seconds = end.details.get("seconds", ended.at - since)
-            metrics = end.details.get("metrics")
-            if isinstance(end, ToldRecord):
-                status, loss = "succeeded", end.loss
-                value = -loss if self._created.maximize else loss
-            else:
-                status, kind, reason = "failed", end.failure, end.reason
-        bracket, rung = record.slot or (None, None)
-        return TrialRow(
-            trial,
-            record.parent,
-            bracket,
-            rung,
-            record.origin,
-            record.fidelity,
-            status,
+            row = found[self._ended[trial]]
+            end = self._read_end(trial, row, asked, attempts)
+            which, kind, reason, value, loss, cost, taken, metrics = end
+            status = "succeeded" if self._succeeded[trial] else "failed"
+            ended = form.time(row.at)
+        if which > 1:
+            begun = found[self._adopted[trial][which - 2]]
+        if self._ended[trial]:
+            seconds = form.text(row.at - begun.at) if taken is None else taken
+        slot, parent = asked.slot, asked.parent
+        cells = [
+            str(trial),
+            null if parent is None else str(parent),
+            null if slot is None else str(slot.bracket),
+            null if slot is None else str(slot.rung),
+            asked.origin_cell,
+            asked.fidelity_cell,
+            self._status[status],
             kind,
             reason,
             value,
             loss,
             cost,
             seconds,
-            len(begun),
-            worker,
-            found[begun[0]].at,
-            ended.at if ended else None,
-            config,
-            metrics if isinstance(metrics, dict) else {},
-        )
+            str(attempts),
+            self._worker_cell(begun.worker),
+            form.time(first.at),
+            ended,
+            *config,
+        ]
+        return TrialRow(cells, metrics)
 
-    def _end(self, row: Row, record: AskedRecord, attempts: int) -> TrialEnd:
-        """The record that ended a trial."""
+    def _read_end(self, trial: int, row: Row, asked: AskedCells, attempts: int) -> EndCells:
+        """Read the record that ended a trial."""
+        reader = self._end_reader
         try:
-            kind = ToldRecord if self._succeeded[record.trial] else FailedRecord
-            end = kind.decode(record.trial, from_json(row.body))
-            if not (end.attempt == 0 if record.imported else 1 <= end.attempt <= attempts):
-                raise FormatError(f"trial {record.trial} has no attempt {end.attempt}")
+            end = (reader.told if self._succeeded[trial] else reader.failed)(trial, row.body)
+            imported = asked.origin == IMPORTED
+            if not (end.attempt == 0 if imported else 1 <= end.attempt <= attempts):
+                raise FormatError(f"trial {trial} has no attempt {end.attempt}")
         except INVALID as error:
             self._invalid(row, error)
         return end
@@ -314,9 +311,13 @@ class TrialTable:
         raise DamagedError(f"{where} is damaged: {what}. {salvage_hint(where)}")
 
 
+_STATUS = ("succeeded", "failed", "running", "waiting")
+_NO_METRICS: Mapping[str, Any] = {}
+
+
 @final
 class _Ancestry:
-    """What is kept of each trial for those that continue it."""
+    """What the second pass remembers of each trial, for those that continue it."""
 
     def __init__(self) -> None:
         self.roots, self.fidelities = array("q"), array("d")

@@ -23,8 +23,7 @@ from waiting import wait_until
 
 import priorband as pb
 from priorband.cli.entry_point import main
-from priorband.cli.export_command import as_csv, as_json
-from priorband.cli.read_study import trial_table as open_table
+from priorband.cli.export_command import exported as exporting
 from priorband.durable import trial_table
 from priorband.durable.open import created_record
 from priorband.durable.records import (
@@ -191,10 +190,8 @@ class Writer:
 
 def exported(where: Path | str, word: str) -> str:
     """What the command prints, made in this process."""
-    with open_table(str(where), find_metrics=word == "--csv") as (found, space):
-        if word == "--json":
-            return "".join(as_json(found))
-        return "".join(as_csv(found, space.parameters, found.metric_names))
+    with exporting(str(where), as_json=word == "--json") as text:
+        return "".join(text)
 
 
 def assert_as_the_history(where: Path | str) -> None:
@@ -306,10 +303,9 @@ def test_a_database_is_exported_as_a_folder_is(
         fill(study, 40)
         assert_as_the_history(url)
         expected = table(url)
-        with open_table(url, find_metrics=True) as (found, space):
+        with exporting(url) as text:
             fill(study, 3)
-            text = "".join(as_csv(found, space.parameters, found.metric_names))
-        assert text == expected != table(url)
+            assert "".join(text) == expected != table(url)
 
 
 def test_damage_in_a_database_is_noticed(

@@ -10,7 +10,7 @@ import pytest
 from stored_studies import PROBLEM, altered, end, events, resealed, write_rows
 
 import priorband as pb
-from priorband.cli.read_study import trial_table
+from priorband.cli.export_command import exported
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import Row
@@ -266,8 +266,8 @@ def refused(folder: Path) -> str:
 
 def export_refused(folder: Path) -> str:
     """Why a study's table was not written."""
-    with pytest.raises(pb.errors.DamagedError) as caught, trial_table(str(folder)) as (table, _):
-        list(table)
+    with pytest.raises(pb.errors.DamagedError) as caught, exported(str(folder)) as text:
+        list(text)
     return str(caught.value)
 
 

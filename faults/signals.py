@@ -1,6 +1,5 @@
 """Send signals to a worker: it hands its trial back, and the next one resumes the training."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from faults.leftover_processes import kill_leftovers, mark_new_processes
 from faults.parallel import run_in_parallel
 from faults.results import Check, Result, expect_below, expect_none, results_of
 from faults.study_setup import ROOT, Setting, StudySetup, new_setup, start_shared_server
-from faults.training import loss
+from faults.training import loss, worker_pid
 from faults.worker_log import LogEntry, WorkerLog
 from faults.worker_pool import TIMEOUT, WorkerPool, WorkerTask, running_pool, wait_until
 from priorband.workers.trial_runner import WorkerOptions
@@ -38,7 +37,7 @@ class SteppedTraining:
     def __call__(self, attempt: pb.Attempt) -> float:
         saved = attempt.resume_from and (attempt.resume_from / "step").read_text()
         resumed = {"start": attempt.start, "saved": saved}
-        worker = os.getppid()
+        worker = worker_pid()
         self.log.write("start", attempt.id, attempt.attempt, worker_pid=worker, **resumed)
         for step in attempt.steps():
             (attempt.checkpoint_dir / "step").write_text(str(int(step)))

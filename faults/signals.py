@@ -194,9 +194,12 @@ def _resume_check(setup: StudySetup, case: SignalCase) -> dict[str, Check]:
 def _check_tuning_program(setup: StudySetup, number: int) -> dict[str, Check]:
     """Send a signal to a program that tunes with two workers."""
     mark = mark_new_processes()
-    command = [sys.executable, "-m", "faults.tuning_program", setup.where, str(setup.folder)]
+    command = [sys.executable, "-m", "faults.tuning_program", str(setup.folder)]
+    environment = os.environ | {"STUDY": setup.where}  # anyone can see the words of a command
     pipe, both = subprocess.PIPE, subprocess.STDOUT
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=both, text=True) as tuning:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=pipe, stderr=both, text=True
+    ) as tuning:
         wait_until(lambda: len(_logged(setup, "step")) >= 2, "the first steps")
         began = time.monotonic()
         tuning.send_signal(number)

@@ -37,7 +37,7 @@ from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
-from priorband.storage.postgres_url import shown
+from priorband.storage.addresses import shown
 from priorband.workers.tuning import tune
 
 _BUDGET = ("trainings", "trials", "cost", "hours")
@@ -270,8 +270,7 @@ def _place(args: argparse.Namespace) -> str:
 
 def _resume_command(args: argparse.Namespace) -> str:
     """The same command again, without a password."""
-    argv = [_place(args) if argument == args.study else argument for argument in args.argv]
-    return printable(shlex.join(["priorband", *argv]))
+    return printable(shlex.join(["priorband", *map(shown, args.argv)]))
 
 
 def _show_last_traceback(where: str) -> None:

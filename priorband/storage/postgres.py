@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from priorband.errors import DamagedError, FormatError, StorageError
 from priorband.storage import sql
+from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     FORMAT,
@@ -27,7 +28,7 @@ from priorband.storage.journal import (
     Transaction,
     refuse_version,
 )
-from priorband.storage.postgres_url import brief, connect, driver, shown, split
+from priorband.storage.postgres_url import brief, connect, driver
 from priorband.storage.write_lock import FIRST_PAUSE, sleep_before_retry
 
 if TYPE_CHECKING:

@@ -49,6 +49,9 @@ class WorkerJob:
     mask: Mapping[str, str]
     """Environment variables that say which devices the worker may use."""
 
+    def __repr__(self) -> str:
+        return f"WorkerJob({self.objective!r})"  # without the study's address and its password
+
 
 @final
 class WorkerProcess:

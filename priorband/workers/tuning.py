@@ -25,6 +25,7 @@ from priorband.optimizers import Optimizer
 from priorband.space.config import Config
 from priorband.space.prior import Prior
 from priorband.space.space import Space
+from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
@@ -42,7 +43,7 @@ class Tuned:
     """The result of tuning."""
 
     where: str
-    """Where the study is kept: `open_study(where)` opens it."""
+    """Where the study is kept; an address is without its password."""
     best: Observation | None
     """The result with the lowest loss at any fidelity; None if no trial has succeeded."""
     best_in_full: Observation | None
@@ -216,7 +217,9 @@ def _worked(  # noqa: PLR0913  # everything that a worker or a pool of them need
 
 def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
-        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
+        raise MethodError(
+            f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
+        )
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):

@@ -21,9 +21,14 @@ PATIENCE = 120.0
 
 
 class Server:
-    """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process."""
+    """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process.
 
-    def __init__(self) -> None:
+    Args:
+        settings: settings of the server, such as `max_connections=20`.
+    """
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = settings
         self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir="/tmp"))
         self.data = self.folder / "data"
         self.port = free_port()
@@ -51,11 +56,20 @@ class Server:
         """Where to connect to, password included."""
         return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/{database}"
 
+    def cpu_seconds(self) -> float:
+        """How long the server's processes have computed since its start, ended ones included."""
+        ticks = 0
+        for pid in _processes_in(self.data):
+            with suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15] if pid == self.pid else fields[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def start(self) -> None:
         """Start the server, and return when it answers. Nothing happens when it is up."""
         if self.pid:
             return
-        settings = {
+        settings: dict[str, object] = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.folder,
@@ -63,7 +77,7 @@ class Server:
             "shared_buffers": "8MB",
             "fsync": "on",
             "dynamic_shared_memory_type": "mmap",  # in the cluster's folder, and gone with it
-        }
+        } | self.settings
         self._postmaster = self._run(
             "postgres", *(f"--{name}={value}" for name, value in settings.items())
         )

@@ -32,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does by default
     with warnings.catch_warnings():
         warnings.showwarning = _print_warning
+        if getattr(args, "show", None) == "quiet":
+            warnings.simplefilter("ignore")
         code = _run(args)
     try:
         sys.stdout.flush()

@@ -25,6 +25,7 @@ from priorband.values import frozen
 from priorband.workers.devices import apply_mask
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import WorkerOptions
@@ -48,6 +49,8 @@ class WorkerJob:
     options: WorkerOptions
     mask: Mapping[str, str]
     """Environment variables that say which devices the worker may use."""
+    quiet: bool = False
+    """Whether to show no warnings."""
 
     def __repr__(self) -> str:
         return f"WorkerJob({self.objective!r})"  # without the study's address and its password
@@ -230,7 +233,7 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
 
     send({"hello": os.getpid()})
     try:
-        with open_with_retry(job.opening, say) as study:
+        with own_warnings_hidden(job.quiet), open_with_retry(job.opening, say) as study:
             worker = Worker(study, job.objective, job.options, say, announce=False)
             worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
             end = worker.run()

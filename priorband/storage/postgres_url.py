@@ -13,7 +13,6 @@ DEFAULT_NAME = "study"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 _PASSWORD = re.compile(r"(://[^:@/?#]*):(.*)@")  # up to the last @, whatever is in between
 _OPTION = re.compile(r"([?&]password=)[^&#]*", re.IGNORECASE)
-_SETTINGS = "-c idle_in_transaction_session_timeout=30s -c lock_timeout=60s"
 _TIMEOUTS = {
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 20,
@@ -63,11 +62,7 @@ def split(url: str) -> tuple[str, str]:
 
 
 def connect(url: str) -> "psycopg.Connection":
-    """Connect to a server, with time limits.
-
-    The client gives up on a server that does not answer. The server ends the session of a client
-    that stops in the middle of a transaction.
-    """
+    """Connect to a server, with time limits: the client gives up on one that does not answer."""
     psycopg = driver()
     try:
         connection: Any = psycopg.connect(
@@ -75,7 +70,6 @@ def connect(url: str) -> "psycopg.Connection":
             autocommit=True,
             prepare_threshold=None,
             cursor_factory=psycopg.ClientCursor,
-            options=_SETTINGS,
             application_name="priorband",
             **_TIMEOUTS,
         )

@@ -286,9 +286,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument(
-        "--workers", type=_numbers, default=[1, 4, 8, 16, 64], help="such as 1,4,8"
-    )
+    parser.add_argument("--workers", type=_numbers, default=[1, 4, 8, 16, 64], help="such as 1,4,8")
     parser.add_argument("--storage", choices=("sqlite", "postgresql"), help="only this one")
     parser.add_argument("--largest", type=int, default=100_000, help="trials of the large study")
     parser.add_argument("--postgres", help="a server's URL; by default a private one is started")

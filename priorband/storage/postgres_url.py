@@ -8,7 +8,6 @@ from priorband.storage.addresses import hide_secrets, shown
 if TYPE_CHECKING:
     import psycopg
 
-_SETTINGS = "-c idle_in_transaction_session_timeout=30s -c lock_timeout=60s"
 _TIMEOUTS = {
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 20,
@@ -30,11 +29,7 @@ def driver() -> Any:
 
 
 def connect(url: str) -> "psycopg.Connection":
-    """Connect to a server, with time limits.
-
-    The client gives up on a server that does not answer. The server ends the session of a client
-    that stops in the middle of a transaction.
-    """
+    """Connect to a server, with time limits: the client gives up on one that does not answer."""
     psycopg = driver()
     try:
         connection: Any = psycopg.connect(
@@ -42,7 +37,6 @@ def connect(url: str) -> "psycopg.Connection":
             autocommit=True,
             prepare_threshold=None,
             cursor_factory=psycopg.ClientCursor,
-            options=_SETTINGS,
             application_name="priorband",
             **_TIMEOUTS,
         )

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +59,8 @@ class SqliteJournal:
         self.folder = folder = folder.absolute()  # an objective may change the working directory
         self.where = str(folder)
         self.read_only = read_only
+        self.say: Callable[[str], None] = lambda text: None
+        """Not used: a write lock that is not free for long raises an error."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
         self._head = HighWater(folder)
@@ -132,7 +134,9 @@ class SqliteJournal:
         return time.time()
 
     @contextmanager
-    def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
+    def transaction(
+        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+    ) -> Iterator[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends."""
 
         def catch_up() -> None:
@@ -164,7 +168,10 @@ class SqliteJournal:
             require_version(connection, self.where)
             run = connection.execute
             rows = sql.checked_rows(run(_SQL[sql.SELECT_RECORDS], (after,)), self.where)
-            leases = sql.checked_leases(run(_SQL[sql.SELECT_LEASES]), self.where)
+
+            def leases() -> list[Lease]:
+                return sql.checked_leases(run(_SQL[sql.SELECT_LEASES]), self.where)
+
             transaction = Transaction(self.now(), rows, leases)
             yield transaction
             for statement, values in sql.write_statements(transaction):

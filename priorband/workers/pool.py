@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -224,8 +225,10 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
     die_with_parent(signal.SIGTERM, parent)
     apply_mask(job.mask)
 
+    sending = threading.RLock()  # the heartbeat's threads have messages, too
+
     def send(message: dict[str, Any]) -> None:
-        with suppress(OSError):  # the pool has ended
+        with sending, suppress(OSError):  # the pool has ended
             pipe.send_bytes(json.dumps(message).encode())
 
     def say(text: str) -> None:

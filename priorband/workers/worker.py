@@ -158,6 +158,9 @@ class Worker:
             if report is None:
                 raise
             answer = self.study.turn(report, "")
+        except PriorbandError:  # such as damage, which somebody may repair
+            spool()
+            raise
         if spooled is not None:
             spooled.unlink(missing_ok=True)
         return answer

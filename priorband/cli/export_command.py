@@ -7,35 +7,23 @@ import argparse
 import csv
 import io
 import json
+import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from priorband.cli.argument_types import STUDY, Command
-from priorband.cli.read_study import open_for_reading
+from priorband.cli.read_study import trial_table
 from priorband.display.text import jsonable, moment, printable
-from priorband.durable.records import (
-    AdoptedRecord,
-    AskedRecord,
-    FailedRecord,
-    Record,
-    ToldRecord,
-    TrialEnd,
-    decode,
-)
-from priorband.durable.study import DurableStudy
-from priorband.failures import split_reason
-from priorband.trial import Observation, Trial
+from priorband.durable.trial_table import TrialRow
 
-Row = dict[str, Any]
-
-_TRIAL = ("trial", "parent", "bracket", "rung", "origin", "fidelity")
-_OUTCOME = ("status", "kind", "reason", "value", "loss")
-_WORK = ("cost", "seconds", "attempts", "worker", "asked", "ended")
-_COLUMNS = (*_TRIAL, *_OUTCOME, *_WORK)
+_COLUMNS = TrialRow._fields[:-2]
+"""All but the configuration and the metrics: these have a column for each setting or metric."""
 _FORMULA = ("=", "+", "-", "@")
+_ROWS_AT_ONCE = 250
 
 
 def grammar(command: Command) -> None:
@@ -50,57 +38,44 @@ def grammar(command: Command) -> None:
 
 
 def _export(args: argparse.Namespace) -> int:
-    with open_for_reading(args.study) as study:
-        table, settings = rows(study), study.problem.space.parameters
-    text = as_json_text(table) if args.json else as_csv(table, settings)
-    if args.output is None:
-        sys.stdout.write(text)
-    else:
-        write(args.output, text)
+    with trial_table(args.study, find_metrics=not args.json) as (table, space):
+        text = as_json(table) if args.json else as_csv(table, space.parameters, table.metric_names)
+        if args.output is None:
+            sys.stdout.writelines(text)
+        else:
+            write(args.output, text)
     return 0
 
 
-def rows(study: DurableStudy) -> list[Row]:
-    """One row per trial, in the order in which they were asked."""
-    history, entries, table = study.state.history, _entries(study), list[Row]()
-    for trial in history.trials:
-        row = _about(trial) | _outcome(history.outcome(trial.id), study.maximize)
-        if row["status"] == "running" and trial.id in study.ledger.waiting:
-            row["status"] = "waiting"
-        row |= _attempts(entries[trial.id]) | {"config": dict(trial.config)}
-        table.append(row | _metrics(entries[trial.id]))
-    return table
+def as_json(rows: Iterable[TrialRow]) -> Iterator[str]:
+    """The rows as JSON, one object per line, piece by piece."""
+    encode = json.JSONEncoder(allow_nan=False).encode
+    yield "[\n"
+    for number, some in enumerate(_groups(rows)):
+        yield ",\n" * (number > 0) + ",\n".join([_object(row, encode) for row in some])
+    yield "\n]\n"
 
 
-def as_json_text(table: Iterable[Row]) -> str:
-    """The rows as JSON, one object per line."""
-    lines = (json.dumps(jsonable(row), allow_nan=False) for row in table)
-    return "[\n" + ",\n".join(lines) + "\n]\n"
+def as_csv(
+    rows: Iterable[TrialRow], settings: Iterable[str], metrics: Sequence[str]
+) -> Iterator[str]:
+    """The rows as comma-separated values, piece by piece, with a column per setting and metric."""
+    names = (*(f"config.{name}" for name in settings), *(f"metrics.{name}" for name in metrics))
+    yield _lines([map(_cell, (*_COLUMNS, *names))])
+    for some in _groups(rows):
+        yield _lines([_cells(row, metrics) for row in some])
 
 
-def as_csv(table: Iterable[Row], settings: Iterable[str]) -> str:
-    """The rows as comma-separated values, with a column for each setting and metric."""
-    flat = [_flat(row) for row in table]
-    names = dict.fromkeys([*_COLUMNS, *(f"config.{name}" for name in settings)])
-    for row in flat:
-        names |= dict.fromkeys(row)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_cell(name) for name in names)
-    for row in flat:
-        writer.writerow(_cell(row.get(name)) for name in names)
-    return text.getvalue()
-
-
-def write(path: Path, text: str) -> None:
+def write(path: Path, text: Iterable[str]) -> None:
     """Write a file completely, or leave the existing one as it is."""
     if path.exists() and not path.is_file():  # a device or a pipe cannot be replaced
-        path.write_text(text, encoding="utf-8")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(text)
         return
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(part, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
+            file.writelines(text)
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
@@ -108,82 +83,58 @@ def write(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _about(trial: Trial) -> Row:
-    bracket, rung = trial.slot if trial.slot else (None, None)
-    about = {"trial": trial.id, "parent": trial.parent, "bracket": bracket, "rung": rung}
-    return about | {"origin": trial.origin, "fidelity": trial.fidelity}
+def _groups(rows: Iterable[TrialRow]) -> Iterator[list[TrialRow]]:
+    rest = iter(rows)
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        yield some
 
 
-def _outcome(outcome: Observation | None, maximize: bool) -> Row:
-    if outcome is None:
-        return {"status": "running", "kind": None, "reason": None, "value": None, "loss": None}
-    if outcome.failed:
-        kind, reason = split_reason(outcome.reason)
-        return {"status": "failed", "kind": kind, "reason": reason, "value": None, "loss": None}
-    value = -outcome.loss if maximize else outcome.loss
-    ended = {"status": "succeeded", "kind": None, "reason": None}
-    return ended | {"value": value, "loss": outcome.loss}
+def _object(row: TrialRow, encode: Callable[[Any], str]) -> str:
+    """A row as a JSON object."""
+    data = row._asdict() | {"asked": moment(row.asked), "ended": _moment(row.ended)}
+    try:
+        return encode(data)
+    except (TypeError, ValueError):  # a value that JSON cannot express
+        return encode(jsonable(data))
 
 
-class _Entry(NamedTuple):
-    """A record of a trial, with who wrote it and when."""
-
-    worker: str
-    at: float
-    record: Record
-
-
-def _entries(study: DurableStudy) -> dict[int, list[_Entry]]:
-    """The records of each trial."""
-    entries: dict[int, list[_Entry]] = {}
-    for row in study.journal.read(0):
-        if row.trial is not None and row.seq <= study.ledger.seq:
-            entries.setdefault(row.trial, []).append(_Entry(row.worker, row.at, decode(row)))
-    return entries
+def _lines(table: Iterable[Iterable[Any]]) -> str:
+    """Lines of comma-separated values."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(table)
+    return text.getvalue()
 
 
-def _attempts(entries: list[_Entry]) -> Row:
-    """Who worked on a trial and when; the attempt that counts is the one that ended it."""
-    begun = [e for e in entries if isinstance(e.record, AskedRecord | AdoptedRecord)]
-    ended, at = _end(entries)
-    which = len(begun) if ended is None else ended.attempt
-    worker, since, _ = begun[min(max(which, 1), len(begun)) - 1]
-    seconds = None if ended is None else ended.details.get("seconds", at - since)
-    return {
-        "cost": None if ended is None else ended.cost,
-        "seconds": seconds,
-        "attempts": len(begun),
-        "worker": worker,
-        "asked": moment(begun[0].at),
-        "ended": None if ended is None else moment(at),
-    }
+def _cells(row: TrialRow, metrics: Sequence[str]) -> list[Any]:
+    return [
+        *row[:4],
+        _cell(row.origin),
+        row.fidelity,
+        row.status,
+        row.kind,
+        _cell(row.reason),
+        row.value,
+        row.loss,
+        _cell(row.cost),
+        _cell(row.seconds),
+        row.attempts,
+        _cell(row.worker),
+        moment(row.asked),
+        _moment(row.ended),
+        *map(_cell, row.config.values()),
+        *[_cell(row.metrics.get(name)) for name in metrics],
+    ]
 
 
-def _metrics(entries: list[_Entry]) -> Row:
-    ended, _ = _end(entries)
-    metrics = None if ended is None else ended.details.get("metrics")
-    return {"metrics": metrics if isinstance(metrics, dict) else {}}
-
-
-def _end(entries: list[_Entry]) -> tuple[TrialEnd | None, float]:
-    """The record that ended a trial, and when."""
-    for _, at, record in reversed(entries):
-        if isinstance(record, ToldRecord | FailedRecord):
-            return record, at
-    return None, 0.0
-
-
-def _flat(row: Row) -> Row:
-    """Settings and metrics as columns with a prefix."""
-    columns = {name: item for name, item in row.items() if name not in ("config", "metrics")}
-    for part in ("config", "metrics"):
-        columns |= {f"{part}.{name}": item for name, item in row[part].items()}
-    return columns
+def _moment(at: float | None) -> str | None:
+    return None if at is None else moment(at)
 
 
 def _cell(value: Any) -> str | float | None:
     """A value as a cell: a number stays a number, and no text is taken for a formula."""
-    plain = jsonable(value)
+    if value is None or type(value) is int or (type(value) is float and math.isfinite(value)):
+        return value
+    plain = value if type(value) is str else jsonable(value)
     if isinstance(plain, bool | list | dict):
         plain = json.dumps(plain)
     if not isinstance(plain, str):

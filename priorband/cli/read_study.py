@@ -1,12 +1,17 @@
 """Opening a study to read it, also one with a method that only its user can construct."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
 from priorband.display.text import printable
 from priorband.durable.open import creation, journal_at, open_study
 from priorband.durable.problem_data import problem_from_data
-from priorband.durable.serialize import TAG, from_data
+from priorband.durable.serialize import TAG, config_reader, from_data
 from priorband.durable.study import DurableStudy
-from priorband.errors import MethodError
+from priorband.durable.trial_table import TrialTable
+from priorband.errors import DamagedError, FormatError, MethodError
 from priorband.named_methods import optimizer
+from priorband.space.space import Space
 
 
 def open_for_reading(where: str) -> DurableStudy:
@@ -28,6 +33,30 @@ def open_for_reading(where: str) -> DurableStudy:
         except BaseException:
             journal.close()
             raise
+
+
+@contextmanager
+def trial_table(where: str, find_metrics: bool = False) -> Iterator[tuple[TrialTable, Space]]:
+    """The table of a study's trials, and the space. No method is needed, and no prior.
+
+    With `find_metrics`, the table knows the names of all metrics.
+    """
+    with closing(journal_at(where, read_only=True)) as journal:
+        if not journal.exists():
+            raise FormatError(f"There is no study in {journal.where}.")
+        created, rungs = creation(journal), tuple[float, ...]()
+        try:
+            try:
+                problem = problem_from_data(created.problem)
+                space, rungs = problem.space, problem.start().ladder.fidelities
+            except MethodError:  # custom parts, so the rungs are not known
+                space = from_data(created.problem["space"])
+        except FormatError as error:
+            raise DamagedError(
+                f"{journal.where} is damaged: its problem is invalid: {error}"
+            ) from None
+        read_config = config_reader(space)
+        yield TrialTable(journal, created, read_config, rungs, find_metrics), space
 
 
 def custom_method(study: DurableStudy) -> str:

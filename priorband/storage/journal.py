@@ -23,7 +23,7 @@ Three rules hold in every storage:
 """
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
@@ -33,6 +33,8 @@ from priorband.values import frozen
 
 FORMAT = 1
 """The version of the stored format. A study with a higher version is refused."""
+PAGE = 500
+"""How many records `Journal.read_in_pages` reads at a time."""
 
 
 class Row(NamedTuple):
@@ -184,6 +186,15 @@ class Journal(Protocol):
 
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
+
+    def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
+        """The records up to the last one at the first step, in order, at most `size` at a time.
+
+        Needs no lock. Each page is a short read of its own: a slow reader holds up nobody.
+        """
+
+    def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
+        """The records with these numbers, in order. Needs no lock."""
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""

@@ -5,7 +5,8 @@ types, and `%s` for a value.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from types import NoneType
 from typing import Any
 
 from priorband.errors import DamagedError
@@ -27,6 +28,13 @@ _LEASE_COLUMNS = (
     "step, loss"
 )
 SELECT_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq > %s ORDER BY seq"
+SELECT_PAGE = (
+    f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+)
+SELECT_NUMBERED_RECORDS = (
+    f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq IN ({{{{numbers}}}}) ORDER BY seq"
+)
+SELECT_LAST_NUMBER = "SELECT seq FROM {s}record ORDER BY seq DESC LIMIT 1"
 SELECT_TRIAL_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE trial = %s ORDER BY seq"
 SELECT_FIRST_RECORD = f"SELECT {RECORD_COLUMNS} FROM {{s}}record ORDER BY seq LIMIT 1"
 SELECT_LEASES = f"SELECT {_LEASE_COLUMNS} FROM {{s}}lease ORDER BY trial"
@@ -43,11 +51,13 @@ RENEW_LEASE = (
     "WHERE trial = %s AND attempt = %s AND worker = %s"
 )
 STATEMENTS = (
-    *(SELECT_RECORDS, SELECT_TRIAL_RECORDS, SELECT_FIRST_RECORD, SELECT_LEASES),
+    *(SELECT_RECORDS, SELECT_PAGE, SELECT_NUMBERED_RECORDS, SELECT_LAST_NUMBER),
+    *(SELECT_TRIAL_RECORDS, SELECT_FIRST_RECORD, SELECT_LEASES),
     *(INSERT_RECORD, INSERT_LEASE, DELETE_LEASE),
     *(SUSPECT_LEASE, SUSPECT_EXPIRED_LEASES, RENEW_LEASE),
 )
 
+_RECORD_TYPES = {(int, str, trial, str, float, str, int) for trial in (int, NoneType)}
 _LEASE_TYPES = (int, int, str, str, str, str, int, str, float, float)
 
 Statement = tuple[str, tuple[Any, ...]]
@@ -69,6 +79,33 @@ def renewal_statement(worker: str, beat: Beat, until: float) -> Statement:
     return RENEW_LEASE, (until, beat.step, beat.loss, beat.trial, beat.attempt, worker)
 
 
+def numbered(statement: str, numbers: Iterable[int]) -> str:
+    """`SELECT_NUMBERED_RECORDS` for some records."""
+    return statement.replace("{numbers}", ",".join(map(str, map(int, numbers))) or "NULL")
+
+
+def checked_page(results: Iterable[Any], where: str, after: int) -> list[Row]:
+    """Records that come after one, as `checked_rows` checks them; at least one is expected."""
+    rows = checked_rows(results, where)
+    if not rows or rows[0].seq <= after:
+        problem = f"{rows[0].seq} is out of order" if rows else f"{after + 1} is missing"
+        raise DamagedError(f"{where} is damaged: record {problem}. {salvage_hint(where)}")
+    return rows
+
+
+def last_number(results: Sequence[Any], where: str) -> int:
+    """The result of `SELECT_LAST_NUMBER`; 0 if there are no records."""
+    if not results:
+        return 0
+    [[number]] = results
+    if type(number) is not int:
+        raise DamagedError(
+            f"{where} is damaged: record {number!r:.40} has a column of the wrong type. "
+            f"{salvage_hint(where)}"
+        )
+    return number
+
+
 def checked_rows(results: Iterable[Any], where: str) -> list[Row]:
     """Records from a query's results; raise `DamagedError` for wrong types or a wrong order.
 
@@ -77,7 +114,7 @@ def checked_rows(results: Iterable[Any], where: str) -> list[Row]:
     """
     rows: list[Row] = []
     for columns in results:
-        row = Row(*columns)
+        row = Row._make(columns)
         if not _well_typed(row):
             problem = "has a column of the wrong type"
         elif rows and rows[-1].seq >= row.seq:
@@ -109,10 +146,7 @@ def checked_leases(results: Iterable[Any], where: str) -> list[Lease]:
 
 
 def _well_typed(row: Row) -> bool:
-    numbers = type(row.seq) is int and type(row.seal) is int
-    numbers = numbers and type(row.at) is float and abs(row.at) < math.inf
-    text = isinstance(row.kind, str) and isinstance(row.worker, str) and isinstance(row.body, str)
-    return numbers and text and (row.trial is None or type(row.trial) is int)
+    return tuple(map(type, row)) in _RECORD_TYPES and abs(row.at) < math.inf
 
 
 def _lease_values(lease: Lease) -> tuple[Any, ...]:

@@ -23,7 +23,7 @@ from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
-from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction, sealed
+from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction, sealed
 from priorband.storage.open_files import OpenFiles
 from priorband.storage.safe_files import refuse_link, sync_folder
 from priorband.storage.sqlite_file import (
@@ -112,6 +112,34 @@ class SqliteJournal:
             self._check_head(rows, after, seq, seal)
             self._remember(rows)
             return rows
+
+    def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
+        """The records up to the last one at the first step, in order, at most `size` at a time.
+
+        No read transaction is open between two pages: one would keep the write-ahead log from
+        being copied back.
+        """
+        with self._mutex, translated_errors(self.folder):
+            seq, seal = self._head.read()
+            newest = self._connection("read").execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall()
+            last, after = sql.last_number(newest, self.where), 0
+        self._check_head([], last, seq, seal)
+        while after < last:
+            with self._mutex, translated_errors(self.folder):
+                run = self._connection("read").execute
+                with closing(run(_SQL[sql.SELECT_PAGE], (after, last, size))) as results:
+                    rows = sql.checked_page(results, self.where, after)
+            after = rows[-1].seq
+            if after >= seq:
+                self._check_head(rows, after, seq, seal)
+            yield rows
+
+    def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
+        """The records with these numbers, in order. Needs no lock."""
+        with self._mutex, translated_errors(self.folder):
+            text = sql.numbered(_SQL[sql.SELECT_NUMBERED_RECORDS], numbers)
+            with closing(self._connection("read").execute(text)) as results:
+                return sql.checked_rows(results, self.where)
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""

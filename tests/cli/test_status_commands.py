@@ -13,7 +13,7 @@ from commands import no_control_codes, priorband
 
 import priorband as pb
 from priorband.cli.entry_point import main
-from priorband.cli.export_command import as_csv, rows, write
+from priorband.cli.export_command import write
 from priorband.durable.messages import Assignment, Report
 
 EVIL = "\x1b[2J[red]\u202e"
@@ -168,8 +168,7 @@ def test_a_table_has_a_row_for_each_trial(where: str) -> None:
 
 
 def test_no_text_in_a_table_is_a_formula(where: str) -> None:
-    with pb.open_study(where, read_only=True) as study:
-        table = list(csv.DictReader(io.StringIO(as_csv(rows(study), SPACE.parameters))))
+    table = list(csv.DictReader(io.StringIO(priorband("export", where).stdout)))
     choices = {row["config.[bold]y[/bold]"] for row in table}
     assert choices <= {"\\x1b[2J[red]\\u202e", "'=1+1", "[1, 2]", ""} and "'=1+1" in choices
     assert table[0]["metrics.=m"] == "'@evil"

@@ -10,6 +10,7 @@ import pytest
 from stored_studies import PROBLEM, altered, end, events, resealed, write_rows
 
 import priorband as pb
+from priorband.cli.read_study import trial_table
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import Row
@@ -241,6 +242,8 @@ def test_what_cannot_be_is_refused_and_the_rest_is_saved(
     made = resealed(found)
     folder = write_rows(place / "study", made, end(made))
     assert REASONS.get(what, "damaged") in refused(folder)
+    record = refused(folder).partition(" is invalid")[0]
+    assert export_refused(folder).partition(" is invalid")[0] == record
     assert not check(folder).sound
     first = made[0].seq == 1 and made[0].body == genuine[0].body and made[0].kind == "created"
     saved = salvage(folder, place / "new", None if first else PROBLEM)
@@ -259,6 +262,13 @@ def refused(folder: Path) -> str:
     assert str(folder) in message and "priorband journal salvage" in message
     assert len(message) < 1000
     return message
+
+
+def export_refused(folder: Path) -> str:
+    """Why a study's table was not written."""
+    with pytest.raises(pb.errors.DamagedError) as caught, trial_table(str(folder)) as (table, _):
+        list(table)
+    return str(caught.value)
 
 
 def test_a_body_of_a_hundred_megabytes_is_refused(genuine: list[Row], place: Path) -> None:

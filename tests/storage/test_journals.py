@@ -54,6 +54,26 @@ def test_records_come_in_order_and_from_any_on(journal: Journal) -> None:
         assert transaction.rows == made[27:]
 
 
+@pytest.mark.parametrize("size", [1, 3, 9, 10, 500])
+def test_records_come_in_pages_as_of_the_first_step(journal: Journal, size: int) -> None:
+    assert list(journal.read_in_pages(size)) == []
+    made = [row(number, number % 3) for number in range(1, 10)]
+    write(journal, *made)
+    pages = journal.read_in_pages(size)
+    found = [next(pages)]
+    write(journal, row(10))
+    found += pages
+    assert [one for page in found for one in page] == made
+    assert {len(page) for page in found[:-1]} <= {size} and 1 <= len(found[-1]) <= size
+
+
+def test_records_are_found_by_their_numbers(journal: Journal) -> None:
+    made = [row(number) for number in range(1, 10)]
+    write(journal, *made)
+    assert journal.read_numbered([9, 2, 5, 77]) == [made[1], made[4], made[8]]
+    assert journal.read_numbered([]) == []
+
+
 @pytest.mark.parametrize("at", [1.0, 1e9 + 1 / 3, 5e-324, -1.5])
 @pytest.mark.parametrize("trial", [None, 0, 2**63 - 1, -1])
 def test_a_record_comes_back_as_it_was(journal: Journal, at: float, trial: int | None) -> None:

@@ -1,5 +1,6 @@
 """Send signals to a worker: it hands its trial back, and the next one resumes the training."""
 
+import os
 import signal
 import subprocess
 import sys

@@ -96,11 +96,11 @@ class PostgresJournal:
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
         """The records up to the last one at the first step, in order, at most `size` at a time."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(self._sql[sql.SELECT_LAST_NUMBER])
         last, after = sql.last_number(results, self.where), 0
         while after < last:
-            with self._mutex, self._translated_errors("main"):
+            with self._own_turn():
                 results = self._run(self._sql[sql.SELECT_PAGE], (after, last, size))
                 rows = sql.checked_page(results, self.where, after)
             after = rows[-1].seq
@@ -108,7 +108,7 @@ class PostgresJournal:
 
     def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
         """The records with these numbers, in order. Needs no lock."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(sql.numbered(self._sql[sql.SELECT_NUMBERED_RECORDS], numbers))
             return sql.checked_rows(results, self.where)
 

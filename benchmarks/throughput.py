@@ -1,12 +1,17 @@
 """Durable trials per second, next to a bare loop of two durable transactions in the same run.
 
-    python benchmarks/throughput.py [--seconds 4] [--rounds 3] [--postgres URL] [--largest 100000]
+    python benchmarks/throughput.py [--seconds 4] [--rounds 3] [--workers 1,64] [--postgres URL]
+                                    [--storage sqlite] [--largest 100000]
 
 Trials are trivially cheap, so this is the cost of keeping them. The objective runs in the worker's
 own process; the usual fresh process a trial is reported apart. The bare loop does on the same disk,
 or on the same server, what a trial cannot do without: one durable transaction to hand it out, one
 to take its result. Disks and machines are shared and noisy: reference and study take turns within
 the run, and the median of the rounds' ratios is given.
+
+The longest wait is that of one `turn` of one worker. CPU is counted apart for the workers and for
+the server (of a private one): where "cores" comes close to the number of cores of the machine, it
+is they that limit the rate.
 """
 
 import argparse
@@ -18,10 +23,10 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import priorband as pb
 from priorband.durable.open import journal_at
@@ -42,7 +47,8 @@ SPACE = pb.Space(
     }
 )
 EPOCHS = pb.Fidelity("epochs", 1, 81)
-GOALS = {"one worker": 0.6, "four workers": 0.9, "cpu": 1.0, "fold": 20.0}
+GOALS = {"one worker": 0.6, "four workers": 0.9, "64 on PostgreSQL": 0.8, "wait": 1.0, "fold": 20.0}
+TURNS_EACH = 12  # trials for each worker, at least
 
 
 def objective(trial: pb.Attempt) -> float:
@@ -82,64 +88,117 @@ def bare_postgres(url: str, seconds: float) -> float:
         return done / (time.perf_counter() - start)
 
 
+class Rate(NamedTuple):
+    """What a number of workers did."""
+
+    trials: float
+    """Trials per second of all workers together."""
+    wait: float
+    """The longest turn, in seconds."""
+    cpu: float
+    """CPU milliseconds of the workers for each trial."""
+    server_cpu: float
+    """CPU milliseconds of the server for each trial."""
+
+    @property
+    def cores(self) -> float:
+        """How many cores were busy for the study, on average."""
+        return self.trials * (self.cpu + self.server_cpu) / 1e3
+
+
 def work(where: str, folder: str, options: WorkerOptions, barrier: Any, answers: Any) -> None:
     """One worker process: waits for the others, works, and says what it cost."""
     with pb.open_study(where, folder=folder if "://" in where else None) as study:
+        waits, turn = [0.0], study.turn
+
+        def timed_turn(report: Any, request: str) -> Any:
+            began = time.perf_counter()
+            answer = turn(report, request)
+            waits[0] = max(waits[0], time.perf_counter() - began)
+            return answer
+
+        vars(study)["turn"] = timed_turn
         worker = Worker(study, objective, options)
         barrier.wait()
         before = resource.getrusage(resource.RUSAGE_SELF)
-        worker.run()
+        ending = worker.run()
         after = resource.getrusage(resource.RUSAGE_SELF)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        answers.put(cpu)
+        answers.put((cpu, waits[0], ending.status))
 
 
 def study_rate(
-    where: str, folder: Path, workers: int, trials: int, options: WorkerOptions
-) -> tuple[float, float]:
-    """Trials per second of all workers together, and CPU milliseconds a trial."""
+    where: str,
+    folder: Path,
+    workers: int,
+    trials: int,
+    options: WorkerOptions,
+    server_cpu: Callable[[], float] = lambda: 0.0,
+) -> Rate:
+    """Run workers on a new study, and return what they did."""
     shared = folder if "://" in where else None
     with pb.open_study(where, SPACE, EPOCHS, folder=shared) as study:
         study.limit(pb.Budget(trials=study.ledger.trials + trials))
-    context = multiprocessing.get_context("spawn")
-    barrier, answers = context.Barrier(workers), context.Queue()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["priorband", "psycopg", __name__])
+    barrier, answers = context.Barrier(workers + 1), context.Queue()
     arguments = (where, str(folder), options, barrier, answers)
     processes = [context.Process(target=work, args=arguments) for _ in range(workers)]
     for process in processes:
         process.start()
+    barrier.wait()
+    before = server_cpu()
     said = [answers.get() for _ in processes]
+    used = server_cpu() - before
     for process in processes:
         process.join()
+    cpus, waits, ends = zip(*said, strict=True)
+    assert {*ends} == {"done"}, ends
     with pb.open_study(where, folder=shared, read_only=True) as study:
-        asked = [row.at for row in study.journal.read(0) if row.kind == "asked"]
-    return len(asked) / (max(asked) - min(asked)), sum(said) / trials * 1e3
+        rows = study.journal.read(0)
+    asked = [row.at for row in rows if row.kind == "asked"]
+    lost = sum(row.kind == "adopted" for row in rows)
+    if lost:
+        print(f"{lost} trials were given to a second worker")
+    rate = len(asked) / (max(asked) - min(asked))
+    return Rate(rate, max(waits), sum(cpus) / trials * 1e3, used / trials * 1e3)
 
 
-def compare(name: str, place: str, folder: Path, options: argparse.Namespace) -> None:
-    """Print the rates of 1, 4 and 8 workers beside the bare loop's."""
+def compare(
+    name: str,
+    place: str,
+    folder: Path,
+    options: argparse.Namespace,
+    server_cpu: Callable[[], float] = lambda: 0.0,
+) -> None:
+    """Print the rates of several numbers of workers beside the bare loop's."""
     here = WorkerOptions(fresh_process=False)
-    rates: dict[int, list[tuple[float, float, float]]] = {1: [], 4: [], 8: []}
+    rates: dict[int, list[tuple[Rate, float]]] = {number: [] for number in options.workers}
     for round_ in range(options.rounds):
         for workers in rates:
             bare = _bare(place, folder, options.seconds / 2)
             where = (
                 f"{place}#r{round_}w{workers}" if "://" in place else f"{place}-{round_}-{workers}"
             )
-            trials = max(200, int(bare * options.seconds))
-            rate, cpu = study_rate(where, folder, workers, trials, here)
+            trials = max(200, TURNS_EACH * workers, int(bare * options.seconds))
+            rate = study_rate(where, folder, workers, trials, here, server_cpu)
             bare = (bare + _bare(place, folder, options.seconds / 2)) / 2
-            rates[workers].append((rate, rate / bare, cpu))
-    one = statistics.median(rate / 1 for rate, _, _ in rates[1])
+            rates[workers].append((rate, rate.trials / bare))
+    one = statistics.median(rate.trials for rate, _ in next(iter(rates.values())))
     for workers, found in rates.items():
-        rate, ratio, cpu = (statistics.median(column) for column in zip(*found, strict=True))
+        ratio = statistics.median(ratio for _, ratio in found)
+        rate = Rate(*(statistics.median(column) for column in zip(*(r for r, _ in found))))  # noqa: B905
+        longest = max(rate.wait for rate, _ in found)
         print(
-            f"{name:<11}{workers} workers: {rate:8.0f} trials/s, {ratio:5.2f} of the bare loop, "
-            f"{rate / one:5.2f} of one worker, {cpu:5.2f} ms CPU a trial"
+            f"{name:<11}{workers:>3} workers: {rate.trials:6.0f} trials/s, {ratio:5.2f} of the "
+            f"bare loop, {rate.trials / one:5.2f} of one worker, longest wait {longest:6.3f} s, "
+            f"CPU a trial {rate.cpu:5.2f} + {rate.server_cpu:5.2f} ms, {rate.cores:4.2f} cores",
+            flush=True,
         )
-    rate, _ = study_rate(
+    fresh = study_rate(
         f"{place}{'#' if '://' in place else '-'}fresh", folder, 1, 12, WorkerOptions()
     )
-    print(f"{name:<11}1 worker, a fresh process a trial: {rate:6.1f} trials/s")
+    print(f"{name:<11}1 worker, a fresh process a trial: {fresh.trials:6.1f} trials/s")
 
 
 def _bare(place: str, folder: Path, seconds: float) -> float:
@@ -197,10 +256,10 @@ def _open(where: str, answers: Any) -> None:
 
 
 @contextmanager
-def server(url: str | None) -> Iterator[str | None]:
-    """A PostgreSQL server: the one that was named, or a private one of the tests."""
+def server(url: str | None) -> Iterator[tuple[str, Callable[[], float]] | None]:
+    """A PostgreSQL server: the one that was named, or a private one; and its CPU seconds so far."""
     if url:
-        yield url
+        yield url, lambda: 0.0
         return
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from servers import Server, lacking
@@ -210,12 +269,16 @@ def server(url: str | None) -> Iterator[str | None]:
         print(f"postgresql is left out: {missing}")
         yield None
         return
-    private = Server()
+    private = Server(max_connections=200, shared_buffers="128MB")
     private.start()
     try:
-        yield private.url()
+        yield private.url(), private.cpu_seconds
     finally:
         private.close()
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 def main() -> None:
@@ -223,17 +286,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=_numbers, default=[1, 4, 8, 16, 64], help="such as 1,4,8")
+    parser.add_argument("--storage", choices=("sqlite", "postgresql"), help="only this one")
     parser.add_argument("--largest", type=int, default=100_000, help="trials of the large study")
     parser.add_argument("--postgres", help="a server's URL; by default a private one is started")
     parser.add_argument("--folder", help="where to write (default: a temporary folder)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as made:
         folder = Path(made)
-        print(f"goals: {GOALS}")
-        compare("sqlite", str(folder / "study"), folder, options)
-        with server(options.postgres) as url:
-            if url:
-                compare("postgresql", url, folder, options)
+        print(f"goals: {GOALS}; {os.cpu_count()} cores")
+        if options.storage != "postgresql":
+            compare("sqlite", str(folder / "study"), folder, options)
+        if options.storage != "sqlite":
+            with server(options.postgres) as found:
+                if found:
+                    url, cpu_seconds = found
+                    compare("postgresql", url, folder, options, cpu_seconds)
         size = 1_000
         while size <= options.largest:
             large(folder, size)

@@ -30,7 +30,7 @@ from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 from priorband.trial import Trial
 from priorband.values import replaced
-from priorband.workers import objective_results, trial_process, trial_runner, worker
+from priorband.workers import guarded_process, objective_results, trial_runner, worker
 
 PLANTED_BUGS: dict[str, tuple[str, Callable[[], None]]] = {}
 """By name: the fault that must find the bug, and the function that plants it."""
@@ -56,6 +56,14 @@ def _patch(target: Any, name: str, value: Any) -> None:
     """Replace an attribute; one that does not exist would be a bug that nobody can find."""
     assert hasattr(target, name), f"{target!r} has no {name!r} to replace"
     setattr(target, name, value)
+
+
+def _patch_guards(statement: str) -> None:
+    """Let the guards of a training run a statement before anything else."""
+    program = guarded_process.START_GUARDS
+    assert "guard.split(" in program
+    program = program.replace("guard.split(", f"{statement}; guard.split(")
+    _patch(guarded_process, "START_GUARDS", program)
 
 
 @_found_by("storm")
@@ -137,7 +145,7 @@ def _one_trial_too_many() -> None:
 @_found_by("storm")
 def _orphans_live() -> None:
     """Let trainings outlive their workers."""
-    _patch(trial_process, "die_with_parent", lambda number, parent: None)
+    _patch_guards("guard.parent_is_dead = lambda parent: False")
 
 
 @_found_by("calls")
@@ -255,13 +263,14 @@ def _blind_to_reboots() -> None:
 
 @_found_by("objectives")
 def _children_live() -> None:
-    """Signal only the training, not the processes that it started."""
+    """End only the training, not the processes that it started."""
+    _patch_guards("guard.end_descendants = lambda group, asked_at: None")
 
-    def signal(self: Any, number: int) -> None:
-        if self.process.is_alive():
-            os.kill(self.process.pid, number)
 
-    _patch(trial_process.TrialProcess, "_signal", signal)
+@_found_by("stray")
+def _no_subreaper() -> None:
+    """Let processes that lose their parent get away from the guards of a training."""
+    _patch_guards("guard.become_subreaper = lambda: None")
 
 
 @_found_by("objectives")

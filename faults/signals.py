@@ -17,7 +17,7 @@ from faults.leftover_processes import kill_leftovers, mark_new_processes
 from faults.parallel import run_in_parallel
 from faults.results import Check, Result, expect_below, expect_none, results_of
 from faults.study_setup import ROOT, Setting, StudySetup, new_setup, start_shared_server
-from faults.training import loss
+from faults.training import loss, worker_pid
 from faults.worker_log import LogEntry, WorkerLog
 from faults.worker_pool import TIMEOUT, WorkerPool, WorkerTask, running_pool, wait_until
 from priorband.workers.trial_runner import WorkerOptions
@@ -38,7 +38,7 @@ class SteppedTraining:
     def __call__(self, attempt: pb.Attempt) -> float:
         saved = attempt.resume_from and (attempt.resume_from / "step").read_text()
         resumed = {"start": attempt.start, "saved": saved}
-        worker = os.getppid()
+        worker = worker_pid()
         self.log.write("start", attempt.id, attempt.attempt, worker_pid=worker, **resumed)
         for step in attempt.steps():
             (attempt.checkpoint_dir / "step").write_text(str(int(step)))
@@ -195,9 +195,12 @@ def _resume_check(setup: StudySetup, case: SignalCase) -> dict[str, Check]:
 def _check_tuning_program(setup: StudySetup, number: int) -> dict[str, Check]:
     """Send a signal to a program that tunes with two workers."""
     mark = mark_new_processes()
-    command = [sys.executable, "-m", "faults.tuning_program", setup.where, str(setup.folder)]
+    command = [sys.executable, "-m", "faults.tuning_program", str(setup.folder)]
+    environment = os.environ | {"STUDY": setup.where}  # anyone can see the words of a command
     pipe, both = subprocess.PIPE, subprocess.STDOUT
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=both, text=True) as tuning:
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=pipe, stderr=both, text=True
+    ) as tuning:
         wait_until(lambda: len(_logged(setup, "step")) >= 2, "the first steps")
         began = time.monotonic()
         tuning.send_signal(number)

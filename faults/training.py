@@ -1,5 +1,6 @@
 """Objectives that write a log: short trainings, some with checkpoints that must be complete."""
 
+import multiprocessing
 import os
 import random
 import time
@@ -17,6 +18,13 @@ def loss(trial: pb.Attempt | pb.Trial) -> float:
     return (x - 0.3) ** 2 + abs(y - 0.01) + 1 / trial.fidelity
 
 
+def worker_pid() -> int:
+    """In the process of a training: the pid of the worker that started it."""
+    worker = multiprocessing.parent_process()
+    assert worker is not None and worker.pid is not None
+    return worker.pid
+
+
 @final
 @dataclass(frozen=True)
 class Training:
@@ -25,7 +33,7 @@ class Training:
     log: WorkerLog
     seconds: float = 0.1
     fresh: bool = False
-    """Whether it runs in a process of its own, whose parent is the worker."""
+    """Whether it runs in a process of its own, started by the worker."""
     checkpoints: bool = True
     """Whether each fourth trial saves checkpoints."""
     curves: bool = False
@@ -38,7 +46,7 @@ class Training:
         return _with_bug, arguments
 
     def __call__(self, attempt: pb.Attempt) -> float:
-        worker = os.getppid() if self.fresh else os.getpid()
+        worker = worker_pid() if self.fresh else os.getpid()
         self.log.write("start", attempt.id, attempt.attempt, worker_pid=worker)
         rng = random.Random(f"{attempt.id}.{attempt.attempt}")
         seconds = rng.random() * self.seconds if rng.random() < 0.5 else 0.0

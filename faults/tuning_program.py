@@ -1,5 +1,6 @@
-"""A program that tunes, to send signals to: `python -m faults.tuning_program WHERE FOLDER`."""
+"""A program that tunes, to send signals to: `STUDY=... python -m faults.tuning_program FOLDER`."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,4 +19,4 @@ def main(where: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(os.environ["STUDY"], *sys.argv[1:])

@@ -11,8 +11,11 @@ from typing import Any, TypeVar, TypeVarTuple, final
 
 from priorband.cache import CacheKey
 from priorband.events import Event, Queued
-from priorband.log import NO_MEMBERS, Log, Members
+from priorband.log.columns import Columns
+from priorband.log.indexes import NO_MEMBERS, Members
+from priorband.log.log import Log
 from priorband.space.config import Config
+from priorband.space.space import Space
 from priorband.trial import Observation, Trial
 
 Args = TypeVarTuple("Args")
@@ -38,11 +41,28 @@ class History:
             history = history.after(event)
         return history
 
+    @classmethod
+    def restored(cls, columns: Columns) -> "History":
+        """The history of the events that are given as columns."""
+        history = cls.__new__(cls)
+        history._log, history._length = Log(columns), len(columns)
+        return history
+
+    def columns(self, space: Space) -> Columns:
+        """The events as columns, for configurations of this space.
+
+        Raises:
+            OverflowError: if a number is too large for a column.
+        """
+        log = self._log
+        with log.lock:
+            return log.extended_columns(space, self._length)
+
     def after(self, event: Event) -> "History":
         """A longer history: this one and one more event."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 log.apply(event)
                 longer = History.__new__(History)
                 longer._log, longer._length = log, self._length + 1
@@ -59,16 +79,17 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 return query(log)
         self._leave(log)
         return self._read(query)
 
     def _leave(self, log: Log) -> None:
         """Replace a log that is longer than this history by a new one of its own events."""
-        own = Log()
         with log.lock:
-            events = log.events[: self._length]
+            columns = log.columns if log.columns and len(log.columns) <= self._length else None
+            events = log.events[len(columns) if columns else 0 : self._length]
+        own = Log(columns)
         for event in events:
             own.apply(event)
         with log.lock:
@@ -79,7 +100,7 @@ class History:
         """The number of trials, which is the id of the next one."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 return len(log.trials)
         self._leave(log)
         return len(self)
@@ -136,7 +157,7 @@ class History:
         """How many configurations a sampler has drawn; queued and imported ones do not count."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 return log.drawn
         self._leave(log)
         return self.drawn
@@ -148,7 +169,7 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 return len(log.trials), log.queue[0] if log.queue else None, log.drawn
         self._leave(log)
         return self.upcoming()
@@ -158,7 +179,7 @@ class History:
         """The first configuration in the queue, to be tried next."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 return log.queue[0] if log.queue else None
         self._leave(log)
         return self.queued
@@ -186,8 +207,8 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return log.incumbent()
+            if log.length == self._length:
+                return log.indexes.incumbent()
         self._leave(log)
         return self.incumbent
 
@@ -201,8 +222,8 @@ class History:
         """Fidelity units behind all results: those spent, plus what imported results add."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return log.spent + log.import_resources
+            if log.length == self._length:
+                return log.spent + log.indexes.import_resources
         self._leave(log)
         return self.resources
 
@@ -212,19 +233,19 @@ class History:
 
     def promoted(self, number: int) -> bool:
         """Whether a later trial continues this one."""
-        return self._read(lambda log: number in log.promoted)
+        return self._read(lambda log: number in log.indexes.promoted)
 
     def promotions(self, rung: int) -> int:
         """How many trials were promoted from a rung, in all brackets."""
-        return self._read(lambda log: log.promotions_from.get(rung, 0))
+        return self._read(lambda log: log.indexes.promotions_from.get(rung, 0))
 
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return values in log.first_by_values
+            if log.length == self._length:
+                return values in log.indexes.first_by_values
         self._leave(log)
         return self.seen(config)
 
@@ -232,24 +253,24 @@ class History:
         """How many trials of a slot were started, have ended, and have succeeded."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                trials = log.slots.get((bracket, rung))
+            if log.length == self._length:
+                trials = log.indexes.slots.get((bracket, rung))
                 return NO_MEMBERS if trials is None else trials.members
         self._leave(log)
         return self.members(bracket, rung)
 
     def ranked_member(self, bracket: int, rung: int, position: int) -> Observation:
         """The ended trial of a slot that ranks at `position`, the best being at 0."""
-        return self._read(lambda log: log.slots[bracket, rung].best(position))
+        return self._read(lambda log: log.indexes.slots[bracket, rung].best(position))
 
     @property
     def brackets(self) -> int:
         """How many brackets have been started."""
-        return self._read(lambda log: len(log.base_rungs))
+        return self._read(lambda log: len(log.indexes.base_rungs))
 
     def base(self, bracket: int) -> int:
         """The rung on which a bracket began."""
-        return self._read(lambda log: log.base_rungs[bracket])
+        return self._read(lambda log: log.indexes.base_rungs[bracket])
 
     def brackets_touched(self, since: int) -> tuple[int, ...]:
         """The bracket of each trial that was asked or has ended, in order.
@@ -259,8 +280,8 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return tuple(log.bracket_touches[since:])
+            if log.length == self._length:
+                return tuple(log.indexes.bracket_touches[since:])
         self._leave(log)
         return self.brackets_touched(since)
 
@@ -269,7 +290,7 @@ class History:
 
         The first `since` of them are left out.
         """
-        return self._read(lambda log: tuple(log.ended_on.get(rung, ())[since:]))
+        return self._read(lambda log: tuple(log.indexes.ended_on.get(rung, ())[since:]))
 
     def observations_since(self, count: int) -> tuple[Observation, ...]:
         """The observations in the order they were told, without the first `count`."""
@@ -287,8 +308,8 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return tuple(log.succeeded_at.get(fidelity, ())[since:])
+            if log.length == self._length:
+                return tuple(log.indexes.succeeded_at.get(fidelity, ())[since:])
         self._leave(log)
         return self.succeeded_at(fidelity, since)
 
@@ -296,8 +317,8 @@ class History:
         """How many trials succeeded at a fidelity, with a slot or without."""
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
-                return len(log.succeeded_at.get(fidelity, ()))
+            if log.length == self._length:
+                return len(log.indexes.succeeded_at.get(fidelity, ()))
         self._leave(log)
         return self.success_count(fidelity)
 
@@ -310,7 +331,7 @@ class History:
         """
         log = self._log
         with log.lock:
-            if len(log.events) == self._length:
+            if log.length == self._length:
                 value: T = log.cache[key]
                 return use(value, *args)
         self._leave(log)

@@ -42,12 +42,12 @@ def postgres() -> Iterator[Server]:
 
 
 @pytest.fixture
-def new_postgres() -> Iterator[Callable[[], Server]]:
-    """A function that starts a PostgreSQL server that a test may kill."""
+def new_postgres() -> Iterator[Callable[..., Server]]:
+    """A function that starts a PostgreSQL server that a test may kill, with settings of its own."""
     servers: list[Iterator[Server]] = []
 
-    def started() -> Server:
-        servers.append(_server())
+    def started(**settings: object) -> Server:
+        servers.append(_server(**settings))
         return next(servers[-1])
 
     yield started
@@ -55,10 +55,10 @@ def new_postgres() -> Iterator[Callable[[], Server]]:
         next(server, None)
 
 
-def _server() -> Iterator[Server]:
+def _server(**settings: object) -> Iterator[Server]:
     if reason := lacking():
         pytest.skip(reason)
-    server = Server()
+    server = Server(**settings)
     try:
         server.start()
         yield server

@@ -21,9 +21,14 @@ PATIENCE = 120.0
 
 
 class Server:
-    """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process."""
+    """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process.
 
-    def __init__(self) -> None:
+    Args:
+        settings: settings of the server, such as `max_connections=20`.
+    """
+
+    def __init__(self, **settings: object) -> None:
+        self.settings = settings
         self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir="/tmp"))
         self.data = self.folder / "data"
         self.port = free_port()
@@ -51,11 +56,20 @@ class Server:
         """Where to connect to, password included."""
         return f"postgresql://postgres:{self.password}@127.0.0.1:{self.port}/{database}"
 
+    def cpu_seconds(self) -> float:
+        """How long the server's processes have computed since its start, ended ones included."""
+        ticks = 0
+        for pid in _processes_in(self.data):
+            with suppress(OSError):
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15] if pid == self.pid else fields[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def start(self) -> None:
         """Start the server, and return when it answers. Nothing happens when it is up."""
         if self.pid:
             return
-        settings = {
+        settings: dict[str, object] = {
             "port": self.port,
             "listen_addresses": "127.0.0.1",
             "unix_socket_directories": self.folder,
@@ -63,7 +77,7 @@ class Server:
             "shared_buffers": "8MB",
             "fsync": "on",
             "dynamic_shared_memory_type": "mmap",  # in the cluster's folder, and gone with it
-        }
+        } | self.settings
         self._postmaster = self._run(
             "postgres", *(f"--{name}={value}" for name, value in settings.items())
         )
@@ -138,7 +152,64 @@ class Server:
         return lines[:1] == [str(pid)] and lines[7:8] == ["ready"]
 
 
-def fresh_url(server: Server) -> str:
+class Pooler:
+    """PgBouncer in front of a server. It ends with `close`, or when its server's folder is gone."""
+
+    def __init__(self, server: Server, mode: str, connections: int) -> None:
+        self.port = free_port()
+        self._server = server
+        folder = Path(tempfile.mkdtemp(prefix="pgbouncer-", dir=server.folder))
+        (folder / "users").write_text(f'"postgres" "{server.password}"')
+        (folder / "ini").write_text(
+            f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = plain\nauth_file = {folder / 'users'}\n"
+            f"pool_mode = {mode}\ndefault_pool_size = {connections}\n"
+        )
+        user = _unprivileged_user()
+        if user:
+            for path in (folder, folder / "users", folder / "ini"):
+                shutil.chown(path, user.pw_uid, user.pw_gid)
+        with open(folder / "log", "wb") as log:
+            self._process = subprocess.Popen(
+                [_pgbouncer(), str(folder / "ini")],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=server.data,  # the guard ends all that work there
+                user=user.pw_uid if user else None,
+                group=user.pw_gid if user else None,
+                extra_groups=[] if user else None,
+            )
+        _wait(self._ready, "PgBouncer does not become ready.")
+
+    def url(self) -> str:
+        """Where to connect to, password included."""
+        return self._server.url().replace(f":{self._server.port}/", f":{self.port}/")
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+    def _ready(self) -> bool:
+        assert self._process.poll() is None, "PgBouncer did not start"
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def lacking_pooler() -> str:
+    """What is missing to run PgBouncer; empty if nothing is."""
+    if _pgbouncer():
+        return lacking()
+    return "PgBouncer is not installed: `scripts/install dev` as root installs it"
+
+
+def _pgbouncer() -> str:
+    return shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin") or ""
+
+
+def fresh_url(server: Server | Pooler) -> str:
     """A URL with a study name that no other test has."""
     return f"{server.url()}#study-{os.urandom(6).hex()}"
 

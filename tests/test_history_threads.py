@@ -17,7 +17,7 @@ from priorband import Config, Fidelity, History, Integer, Space, State, Study, T
 from priorband.brackets import brackets_over
 from priorband.cache import CacheKey
 from priorband.events import Asked, Event, Queued, Told
-from priorband.log import Log
+from priorband.log.log import Log
 from priorband.samplers import Hypersphere, Perturb
 from priorband.samplers.scores import scores
 from priorband.schedulers import ASHA, Hyperband
@@ -52,6 +52,8 @@ GROWTH: tuple[Event, ...] = (
     Queued(Config(n=8), None),
 )
 
+SPACE = Space({"n": Integer(0, 9, prior=2)})
+
 Query = Callable[[History], Any]
 
 QUERIES: dict[str, Query] = {
@@ -78,10 +80,11 @@ QUERIES: dict[str, Query] = {
     "observations_since": lambda history: history.observations_since(1),
     "success_count": lambda history: history.success_count(1),
     "succeeded_at": lambda history: history.succeeded_at(1),
+    "columns": lambda history: History.restored(history.columns(SPACE)).events,
 }
 
 
-EMPTY = Study(Space({"n": Integer(0, 9, prior=2)}), Fidelity("epochs", 1, 3)).state
+EMPTY = Study(SPACE, Fidelity("epochs", 1, 3)).state
 DECISIONS: dict[str, Callable[[State], Any]] = {
     "asha": lambda state: ASHA().next(state, RandomStream(0, 0, "")),
     "hyperband": lambda state: Hyperband().next(state, RandomStream(0, 0, "")),
@@ -188,7 +191,7 @@ def outdated() -> History:
 
 def test_all_queries_are_tested() -> None:
     public = {name for name in vars(History) if not name.startswith("_")}
-    assert public - set(QUERIES) == {"of", "after", "cached"}
+    assert public - set(QUERIES) == {"of", "restored", "after", "cached"}
 
 
 def test_the_growth_changes_every_answer() -> None:

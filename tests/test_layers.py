@@ -34,7 +34,7 @@ LAYERS = {
     "trial": "space",
     "events": "space trial",
     "cache": "",
-    "log": "trial events cache",
+    "log": "space trial events cache",
     "history": "space trial events cache log",
     "state": "space ladder trial events cache history",
     "conditions": "state",
@@ -71,7 +71,7 @@ ONLY_FROM_STUDY_UPWARDS = {
     *("threading", "time"),
 }
 ALLOWED_ALL_THE_SAME = {
-    "log": {"threading"},  # a lock: one thread grows what others read
+    "log.log": {"threading"},  # a lock: one thread grows what others read
     "models.threads": {"os", "threading"},  # where the libraries lie; who else is within
 }
 NOWHERE = {"random", "secrets", "uuid"}

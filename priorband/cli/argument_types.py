@@ -3,12 +3,19 @@
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from priorband.storage.addresses import is_address, shown
 
 Command = Callable[[str, str], argparse.ArgumentParser]
 """Creates the parser of a command from its name and a one-line summary."""
 
-STUDY = "a folder, such as runs/resnet, or postgresql://host/database#resnet"
+STUDY = (
+    "a folder, such as runs/resnet, or postgresql://user@host/database#resnet. Anyone on this "
+    "machine can see a password that is part of a command: set PGPASSWORD, write it to ~/.pgpass, "
+    "or name a service in ~/.pg_service.conf, as in postgresql:///?service=lab#resnet"
+)
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -57,6 +64,7 @@ def count(text: str) -> int:
 
 def object_name(text: str) -> str:
     """The name of an object in a module: `module:name`."""
+    refuse_address(text)
     path, _, name = text.partition(":")
     if path.endswith(".py") or not _NAME.fullmatch(text):
         hint = ""
@@ -79,6 +87,7 @@ def space_name(text: str) -> str:
 
 def fidelity_name(text: str) -> str:
     """A fidelity: `name:low:high`, or `module:name`."""
+    refuse_address(text)
     parts = text.split(":")
     if len(parts) == 3 and parts[0]:
         number(parts[1]), number(parts[2])
@@ -96,6 +105,7 @@ def retries(text: str) -> dict[str, int]:
     >>> retries("raised=2,memory=1")
     {'raised': 2, 'memory': 1}
     """
+    refuse_address(text)
     attempts = {}
     for part in text.split(","):
         kind, _, number_text = part.partition("=")
@@ -105,3 +115,22 @@ def retries(text: str) -> dict[str, int]:
             )
         attempts[kind.strip()] = int(number_text)
     return attempts
+
+
+def refuse_address(text: str) -> None:
+    """Raise an error without a password if the address of a study is given for something else."""
+    if is_address(text):
+        raise argparse.ArgumentTypeError(f"it cannot be the address of a study, {shown(text)}")
+
+
+def without_secrets(text: str, words: Iterable[str]) -> str:
+    """The text, with the addresses among the words of the command line as they may be shown."""
+    forms = dict[str, str]()
+    for word in words:
+        name, _, setting = word.partition("=")
+        for address in filter(is_address, (word, name, setting)):
+            written = (address, repr(address)[1:-1], str(Path(address)))
+            forms |= dict.fromkeys(written, shown(address))
+    for form in sorted(forms, key=len, reverse=True):
+        text = text.replace(form, forms[form])
+    return text

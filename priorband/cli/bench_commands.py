@@ -23,6 +23,7 @@ from priorband.experiments.report import full_report
 from priorband.experiments.result_store import ResultStore
 from priorband.experiments.runner import Folders, run_cases
 from priorband.named_methods import optimizer
+from priorband.storage import addresses
 from priorband.values import replaced
 
 
@@ -102,7 +103,7 @@ def open_run(args: argparse.Namespace) -> int:
         raise DataError(f"{len(records)} runs match {args.runs!r}. Name a single run.")
     [(record, study, _)] = recorded_studies(folders, records)
     write_study(study, args.study)
-    print(f"The run {record.case.name} is now the study {args.study}.")
+    print(f"The run {record.case.name} is now the study {addresses.shown(args.study)}.")
     return 0
 
 

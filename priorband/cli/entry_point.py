@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
+from priorband.cli.argument_types import without_secrets
 from priorband.cli.parser import parse
 from priorband.display.text import paragraphs, printable
 from priorband.errors import HaltedError, PriorbandError, StorageError
@@ -31,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # as standard error does by default
     with warnings.catch_warnings():
         warnings.showwarning = _print_warning
+        if getattr(args, "show", None) == "quiet":
+            warnings.simplefilter("ignore")
         code = _run(args)
     try:
         sys.stdout.flush()
@@ -49,7 +52,7 @@ def _run(args: argparse.Namespace) -> int:
         _discard_output()
         return 141
     except Exception as error:
-        return _report_error(error)
+        return _report_error(error, args.argv)
 
 
 def _discard_output() -> None:
@@ -59,19 +62,21 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
-def _report_error(error: Exception) -> int:
+def _report_error(error: Exception, words: Sequence[str]) -> int:
     """Print an error, with its traceback if that is asked for, and return the exit code."""
     if os.environ.get(DEBUG, "0") not in ("", "0"):
-        traceback.print_exception(error)
+        trace = "".join(traceback.format_exception(error))
+        print(without_secrets(trace, words), end="", file=sys.stderr)
     expected = isinstance(error, PriorbandError | OSError)
-    print(f"priorband: {paragraphs(error) if expected else _unexpected(error)}", file=sys.stderr)
+    text = paragraphs(without_secrets(str(error), words)) if expected else _unexpected(error, words)
+    print(f"priorband: {text}", file=sys.stderr)
     if isinstance(error, StorageError):
         return 4
     return 3 if isinstance(error, HaltedError) else 1
 
 
-def _unexpected(error: Exception) -> str:
-    text = printable(f"{type(error).__name__}: {error}")
+def _unexpected(error: Exception, words: Sequence[str]) -> str:
+    text = printable(f"{type(error).__name__}: {without_secrets(str(error), words)}")
     return f"Unexpected error: {text}. Set {DEBUG}=1 to see the traceback."
 
 

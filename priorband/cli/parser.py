@@ -4,6 +4,7 @@ import argparse
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn, final
 
 import priorband
@@ -14,14 +15,20 @@ from priorband.cli import (
     run_commands,
     status_commands,
 )
+from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.display.text import paragraphs
 
+_STUDIES = ("study", "new")
+"""The arguments that may be addresses."""
 _INVALID_CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)")
 
 
 @final
 class Parser(argparse.ArgumentParser):
     """A parser that suggests what may have been meant."""
+
+    words: Sequence[str] = ()
+    """All words of the command line."""
 
     def error(self, message: str) -> NoReturn:
         """Print what was wrong, and exit with code 2."""
@@ -31,7 +38,7 @@ class Parser(argparse.ArgumentParser):
             is_command = message.startswith("argument COMMAND")
             what = f"There is no command '{invalid[1]}'" if is_command else message
             message = f"{what}.{hint}"
-        text = paragraphs(f"{self.prog}: {message}")
+        text = paragraphs(f"{self.prog}: {without_secrets(message, self.words)}")
         self.exit(2, f"{text}\nRun `{self.prog} --help` to see what is available.\n")
 
     @property
@@ -43,13 +50,27 @@ class Parser(argparse.ArgumentParser):
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse the arguments; exit with code 2 if they are wrong."""
     top, commands = _parsers()
+    for parser in (top, *commands.values()):
+        parser.words = argv
     path = [argument for argument in argv if not argument.startswith("-")][:2]
     command = commands.get(" ".join(path)) or commands.get(" ".join(path[:1]))
     if command is not None or not path:
         _refuse_unknown_options(command or top, argv)
     args = top.parse_args(list(argv))
+    _refuse_addresses(command or top, args)
     args.argv = list(argv)
     return args
+
+
+def _refuse_addresses(parser: Parser, args: argparse.Namespace) -> None:
+    """Exit if an option is the address of a study: it would be shown in messages."""
+    for name, value in vars(args).items():
+        for item in value if isinstance(value, list) else [value]:
+            if name not in _STUDIES and isinstance(item, str | Path):
+                try:
+                    refuse_address(str(item))
+                except argparse.ArgumentTypeError as error:
+                    parser.error(f"argument {name}: {error}")
 
 
 def _refuse_unknown_options(parser: Parser, argv: Sequence[str]) -> None:
@@ -72,7 +93,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     top = Parser(
         prog="priorband",
         description="Hyperparameter optimisation with expert priors and cheap fidelities.",
-        epilog="STUDY is a folder, such as runs/resnet, or postgresql://host/database#resnet.",
+        epilog=f"STUDY is {STUDY}.",
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"priorband {priorband.__version__}")

@@ -37,14 +37,14 @@ from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
-from priorband.storage.postgres_url import shown
+from priorband.storage.addresses import shown
 from priorband.workers.tuning import tune
 
 _BUDGET = ("trainings", "trials", "cost", "hours")
 _SHOWN = {
     "plain": "print lines without control codes, as when output is piped",
     "json": "print one JSON object per line",
-    "quiet": "print only messages that need action",
+    "quiet": "print nothing, except for an error that ends the command",
 }
 _OPTIONS = ("trial_seconds", "step_seconds", "grace", "patience", "keep", "show_output")
 
@@ -214,10 +214,12 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         )
     except (KeyboardInterrupt, SystemExit) as stopped:
         code = stopped.code if isinstance(stopped, SystemExit) else 130
-        print(f"To resume: {_resume_command(args)}", file=sys.stderr)
+        if show != "quiet":
+            print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
     except HaltedError:
-        _show_last_traceback(args.study)
+        if show != "quiet":
+            _show_last_traceback(args.study)
         if sys.stdout.isatty() and show not in ("quiet", "json"):
             return 3  # the display has just shown the message
         raise
@@ -233,7 +235,8 @@ def _problem(args: argparse.Namespace) -> dict[str, Any]:
     stored = _stored(args.study)
     if stored is not None:
         ignored = module_space if space is None else None
-        if ignored is not None and to_data(ignored) != stored.get("space"):
+        differs = ignored is not None and to_data(ignored) != stored.get("space")
+        if differs and args.show != "quiet":
             print(
                 f"Note: the space in {module.__name__} differs from the space of the study, which "
                 "is used. Pass --space to see the differences.",
@@ -270,8 +273,7 @@ def _place(args: argparse.Namespace) -> str:
 
 def _resume_command(args: argparse.Namespace) -> str:
     """The same command again, without a password."""
-    argv = [_place(args) if argument == args.study else argument for argument in args.argv]
-    return printable(shlex.join(["priorband", *argv]))
+    return printable(shlex.join(["priorband", *map(shown, args.argv)]))
 
 
 def _show_last_traceback(where: str) -> None:

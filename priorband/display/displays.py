@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal, Protocol, final
 
-from priorband.display.lines import JsonDisplay, PlainDisplay, QuietDisplay
+from priorband.display.lines import JsonDisplay, MessageDisplay, PlainDisplay, QuietDisplay
 from priorband.display.live import LiveDisplay
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError
@@ -60,7 +60,7 @@ def display(study: DurableStudy, show: str | None) -> Iterator[Display]:
     elif chosen == "json":
         yield SafeDisplay(JsonDisplay(study, sys.stdout))
     else:
-        yield SafeDisplay(QuietDisplay(sys.stderr))
+        yield SafeDisplay(QuietDisplay())
 
 
 @final
@@ -90,7 +90,7 @@ class SafeDisplay:
         try:
             action()
         except Exception as error:
-            self.inner = QuietDisplay(sys.stderr)
+            self.inner = MessageDisplay(sys.stderr)
             self.inner.say(
                 f"The display failed ({type(error).__name__}: {error}). The study continues "
                 "without it."

@@ -1,4 +1,4 @@
-"""Displays that print lines: for people, for programs, or messages only."""
+"""Displays that print lines for people or for programs, only messages, or nothing."""
 
 import json
 import time
@@ -18,6 +18,20 @@ PROGRESS_SECONDS = 10.0  # between lines that show the progress
 
 @final
 class QuietDisplay:
+    """Prints nothing: the caller of `tune` gets the result, or an exception."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+    def finish(self, reason: str) -> None:
+        """Do nothing."""
+
+
+@final
+class MessageDisplay:
     """Prints messages only."""
 
     def __init__(self, stream: TextIO | None) -> None:

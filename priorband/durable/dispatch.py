@@ -1,8 +1,10 @@
 """Dispatch: which worker gets which trial, and which result counts, within a transaction."""
 
+import math
+import time
 from typing import final
 
-from priorband.durable.expiry import expire
+from priorband.durable.expiry import expire, would_expire
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.records import (
@@ -25,6 +27,10 @@ from priorband.values import replaced
 
 SAME_FAILURES = 3
 """How often the first trials may fail in the same way before the study halts."""
+FEW_LEASES = 8
+"""With more running trials than these, not every request looks for dead workers."""
+LOOKS_PER_SECOND = 16
+"""How often all workers of a study together look for dead workers, if many trials are running."""
 
 
 @final
@@ -46,6 +52,18 @@ class Dispatcher:
         self.lease = lease
         self.opened_at = 0
         """The last record when the study was opened: failures before it do not halt the study."""
+        self._looked = -math.inf
+        """When this process last looked for dead workers, by `time.monotonic`."""
+
+    @property
+    def look_is_due(self) -> bool:
+        """Whether the next request should look for dead workers.
+
+        Reading all leases takes longer than the rest of a request if there are many of them.
+        """
+        running = len(self.view.ledger.running)
+        wait = running / LOOKS_PER_SECOND if running > FEW_LEASES else 0.0
+        return time.monotonic() - self._looked >= wait
 
     def assign(
         self, transaction: Transaction, request: str, hold: float | None = None
@@ -55,25 +73,54 @@ class Dispatcher:
         A `request` that was answered before gets the same trial again. With `hold` the lease is
         tied to no process and lasts for that many seconds.
         """
-        view = self.view
-        for lost in expire(view.ledger, transaction, self.attempts["lost"]):
-            view.append(transaction, lost)
-        for opened in view.ledger.running.values():
+        look = self.look_is_due
+        if look:
+            self._look_for_dead_workers(transaction)
+        for opened in self.view.ledger.running.values():
             if request and opened.held and opened.request == request:
+                transaction.confirmed = True
                 return self._assignment(opened)
+        found = self._next(transaction, request)
+        if isinstance(found, Idle) and not look:
+            self._look_for_dead_workers(transaction)
+            found = self._next(transaction, request)
+        if isinstance(found, Idle):
+            return found
+        transaction.write_lease(self._lease(found, transaction.now, hold))
+        return self._assignment(found)
+
+    def _next(self, transaction: Transaction, request: str) -> OpenTrial | Idle:
+        """The next attempt, written down; a trial that was given back comes first."""
+        view = self.view
         if view.ledger.waiting:
             opened = view.ledger.waiting[min(view.ledger.waiting)]
             trial, attempt = opened.trial.id, opened.attempt + 1
             view.append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
-        else:
-            new = self._propose(transaction.now)
-            if isinstance(new, Idle):
-                return new
-            start = self._start(new, request)
-            view.append(transaction, AskedRecord.of(new, view.write_config, start, request), new)
-            opened = view.ledger.running[new.id]
-        transaction.write_lease(self._lease(opened, transaction.now, hold))
-        return self._assignment(opened)
+            return opened
+        new = self._propose(transaction.now)
+        if isinstance(new, Idle):
+            return new
+        start = self._start(new, request)
+        view.append(transaction, AskedRecord.of(new, view.write_config, start, request), new)
+        return view.ledger.running[new.id]
+
+    def is_idle(self) -> bool:
+        """Whether there is nothing to hand out while others run trials, without the write lock."""
+        ledger = self.view.ledger
+        if ledger.waiting or not ledger.running:
+            return False
+        now = self.journal.now()
+        if self.look_is_due:
+            self._looked = time.monotonic()
+            if would_expire(ledger, self.journal.leases(), now):
+                return False
+        proposed = self._propose(now)
+        return isinstance(proposed, Idle) and not proposed.halted
+
+    def _look_for_dead_workers(self, transaction: Transaction) -> None:
+        self._looked = time.monotonic()
+        for lost in expire(self.view.ledger, transaction, self.attempts["lost"]):
+            self.view.append(transaction, lost)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:
         seconds, owner = self.lease if hold is None else hold, this_process()

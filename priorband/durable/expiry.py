@@ -5,7 +5,7 @@ must be seen to have expired twice, some time apart: a clock that jumps makes al
 but a living worker renews its own before the second look.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from priorband.durable.ledger import Ledger, OpenTrial
 from priorband.durable.records import FailedRecord, ReturnedRecord
@@ -26,15 +26,27 @@ def expire(
     for opened in list(ledger.running.values()):
         if opened.held and opened.trial.id not in transaction.written_leases:
             lease = leases.get(opened.trial.id)
-            reason = _why_gone(opened, lease, transaction)
+            reason = _why_gone(opened, lease, transaction.now)
             if reason:
                 transaction.drop(opened.trial.id)
                 yield _lost(opened, reason, lease, most)
+            elif lease is not None and _newly_expired(lease, transaction.now):
+                transaction.suspect(lease.trial)
     for number in leases.keys() - ledger.running.keys():
         transaction.drop(number)  # its trial has ended
 
 
-def _why_gone(opened: OpenTrial, lease: Lease | None, transaction: Transaction) -> str:
+def would_expire(ledger: Ledger, leases: Sequence[Lease], now: float) -> bool:
+    """Whether `expire` would do something; for a process that does not hold the write lock."""
+    by_trial = {lease.trial: lease for lease in leases}
+    for opened in ledger.running.values():
+        lease = by_trial.get(opened.trial.id)
+        if opened.held and _why_gone(opened, lease, now):
+            return True
+    return any(_newly_expired(lease, now) for lease in leases)
+
+
+def _why_gone(opened: OpenTrial, lease: Lease | None, now: float) -> str:
     """Why a worker counts as gone; empty while it may be alive."""
     who = f"worker {opened.worker}"
     if lease is None or lease.attempt != opened.attempt:
@@ -42,15 +54,17 @@ def _why_gone(opened: OpenTrial, lease: Lease | None, transaction: Transaction) 
     where = f"process {lease.owner.pid} on {lease.owner.host}"
     if liveness(lease.owner) == "dead":
         return f"{who} ({where}) has died"
-    if lease.until >= transaction.now:
+    if lease.until >= now or lease.suspected is None:
         return ""
-    if lease.suspected is None:
-        transaction.suspect(lease.trial)
+    if now - lease.suspected < lease.seconds * DOUBT:
         return ""
-    if transaction.now - lease.suspected < lease.seconds * DOUBT:
-        return ""
-    silent = transaction.now - lease.until + lease.seconds
+    silent = now - lease.until + lease.seconds
     return f"{who} ({where}) gave no sign of life for {silent:.0f} s"
+
+
+def _newly_expired(lease: Lease, now: float) -> bool:
+    """Whether a lease is seen for the first time to have expired."""
+    return lease.until < now and lease.suspected is None
 
 
 def _lost(

@@ -24,6 +24,7 @@ from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem, optimizer_of
 from priorband.space.prior import Prior
 from priorband.space.space import Space
+from priorband.storage.addresses import EXAMPLE, SCHEMES, is_address, shown
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import worker_name
 from priorband.storage.journal import Row, sealed
@@ -113,22 +114,27 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
 
 def journal_at(where: str | Path, read_only: bool = False) -> StudyJournal:
     """Return the journal of the study in a folder or at a URL. Nothing is opened yet."""
-    if not isinstance(where, str | Path):
+    if not isinstance(where, str | Path) or not str(where):
+        got = "''" if isinstance(where, str) else f"a value of type {type(where).__name__}"
         raise ArgumentError(
-            "`study` must be a folder, such as 'runs/resnet', or a postgresql:// URL, "
-            f"got {where!r}."
+            f"`study` must be a folder, such as 'runs/resnet', or an address, such as {EXAMPLE}, "
+            f"got {got}."
         )
     text = str(where)
-    if text.startswith(("postgresql://", "postgres://")):
+    if isinstance(where, str) and text.startswith(SCHEMES):
         return PostgresJournal(text, read_only)
-    if "://" in text:
+    if is_address(text):
         raise ArgumentError(
-            f"`study` must be a folder, or a URL that begins with postgresql://, got {text!r}."
+            f"`study` must be a folder, or an address that begins with postgresql:// and is given "
+            f"as a str, such as {EXAMPLE}, got {shown(text)}. If it is a folder with an unusual "
+            "name, write its full path."
         )
-    if not text:
-        raise ArgumentError(
-            "`study` must be a folder, such as 'runs/resnet', or a postgresql:// URL, got ''."
-        )
+    try:
+        usable = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise ArgumentError(f"`study` must be a folder that can exist, got {text!r}.")
     return SqliteJournal(Path(text), read_only)
 
 
@@ -160,8 +166,9 @@ def created_record(problem: Problem, maximize: bool) -> CreatedRecord:
 
 def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -> Path:
     """Where a study's checkpoints are: in its own folder, or in one of their own."""
-    if folder is not None and not isinstance(folder, str | Path):
-        raise ArgumentError(f"`folder` must be a path, got {folder!r}.")
+    if folder is not None and (not isinstance(folder, str | Path) or is_address(str(folder))):
+        got = shown(str(folder)) if isinstance(folder, str | Path) else type(folder).__name__
+        raise ArgumentError(f"`folder` must be a path, got {got}.")
     if isinstance(journal, SqliteJournal):
         if folder is not None and Path(folder).resolve() != journal.folder.resolve():
             raise ArgumentError(

@@ -7,7 +7,7 @@ no matter which worker reports it; a later one is kept as a remark.
 
 import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -177,7 +177,7 @@ class DurableStudy(BaseStudy):
             ArgumentError: if `hold` is not a number above 0.
         """
         seconds = None if hold is None else checked_seconds("hold", hold)
-        with self._writing() as transaction:
+        with self._writing(leases=self._dispatcher.look_is_due) as transaction:
             answer = self._dispatcher.assign(transaction, "", seconds)
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
@@ -292,7 +292,7 @@ class DurableStudy(BaseStudy):
         Returns:
             The assignment, or why there is none; None if none was asked for.
         """
-        with self._writing() as transaction:
+        with self._writing(leases=bool(request) and self._dispatcher.look_is_due) as transaction:
             if report is not None:
                 self._dispatcher.settle(transaction, report)
             answer = self._dispatcher.assign(transaction, request) if request else None
@@ -301,6 +301,25 @@ class DurableStudy(BaseStudy):
         if isinstance(answer, Assignment):
             self.heartbeat.hold(answer.trial.id, answer.attempt)
         return answer
+
+    def is_idle(self) -> bool:
+        """Whether `turn` would only answer that others run the last trials.
+
+        It takes in what others have written, and needs no lock, so workers that wait for a trial
+        may call it often.
+        """
+        with self._lock:
+            self.refresh()
+            return self._dispatcher.is_idle()
+
+    def report_trouble(self, say: Callable[[str], None]) -> None:
+        """Pass on messages about leases that cannot be renewed, and a lock that is not free.
+
+        Args:
+            say: called with each message, also from another thread.
+        """
+        self.heartbeat.say = say
+        self.journal.say = say
 
     def _settle(self, report: Report) -> bool:
         with self._writing() as transaction:
@@ -327,15 +346,18 @@ class DurableStudy(BaseStudy):
         return self._view
 
     @contextmanager
-    def _writing(self) -> Iterator[Transaction]:
-        """A transaction, after taking in all that others have written."""
+    def _writing(self, leases: bool = False) -> Iterator[Transaction]:
+        """A transaction, after taking in all that others have written.
+
+        `leases` says whether it needs the leases.
+        """
         with self._lock:
             self._forget_unfinished()
             self._unfinished = mine = object()
             transaction: Transaction | None = None
             try:
                 after = self._view.ledger.seq
-                with self.journal.transaction(after, self._view.apply) as transaction:
+                with self.journal.transaction(after, self._view.apply, leases) as transaction:
                     self._view.apply(transaction.rows)
                     yield transaction
                 self._unfinished = None

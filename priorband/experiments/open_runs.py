@@ -76,7 +76,7 @@ def write_study(study: Study, where: str | Path) -> None:
         prior=study.prior,
     ) as durable:
         if len(durable.state.history):
-            raise DataError(f"There is already a study in {where}. Choose another place.")
+            raise DataError(f"There is already a study in {durable.where}. Choose another place.")
         for event in study.state.history.events:
             if isinstance(event, Asked):
                 trial = durable.ask()

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from priorband.errors import FormatError, StorageError
 from priorband.repair.scan import Scan, read_rows
 from priorband.storage import sql
+from priorband.storage.addresses import shown, split
 from priorband.storage.journal import FORMAT
-from priorband.storage.postgres_url import brief, connect, driver, shown, split
+from priorband.storage.postgres_url import brief, connect, driver
 
 if TYPE_CHECKING:
     import psycopg

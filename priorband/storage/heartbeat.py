@@ -3,9 +3,14 @@
 Trials usually run in processes of their own, so nothing in this process blocks the thread for long.
 If a trial runs in the worker's own process and holds the interpreter lock for longer than a lease,
 other workers take the trial over.
+
+A second thread watches the first one, which may hang in a call to storage. If leases are not
+renewed for a third of their time, the worker says so.
 """
 
 import threading
+import time
+from collections.abc import Callable
 from typing import final
 
 from priorband.errors import PriorbandError
@@ -15,6 +20,8 @@ BEATS = 6
 """How often a lease is renewed before it would expire."""
 PROGRESS_DELAY = 1.0
 """Seconds after which reported progress is written, so that others see it."""
+MESSAGES = 3
+"""How often a lease that cannot be renewed is reported before it expires."""
 
 
 @final
@@ -31,17 +38,29 @@ class Heartbeat:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
+        self._renewed_at = 0.0
+        """When the leases were last renewed, by `time.monotonic`."""
+        self._problem = ""
+        """Why the last renewal failed; empty if it did not."""
+        self.say: Callable[[str], None] = lambda text: None
+        """Called in a thread with messages: leases are not renewed, or renewed again."""
 
     def hold(self, trial: int, attempt: int) -> None:
         """Start to renew the lease on a trial."""
         with self._lock:
+            if not self._held:
+                self._renewed_at = time.monotonic()
             self._held[trial] = Beat(trial, attempt)
             self._lost.discard(trial)
-            if self._thread is None or not self._thread.is_alive():
+            if not any(thread.is_alive() for thread in self._threads):
                 self._stopped.clear()
-                self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-                self._thread.start()
+                self._threads = [
+                    threading.Thread(target=run, name=f"heartbeat {name}", daemon=True)
+                    for name, run in (("renewal", self._run), ("watch", self._watch))
+                ]
+                for thread in self._threads:
+                    thread.start()
 
     def release(self, trial: int) -> None:
         """Stop renewing the lease on a trial."""
@@ -69,12 +88,12 @@ class Heartbeat:
         return beat.attempt if beat else None
 
     def stop(self) -> None:
-        """Stop the thread."""
+        """Stop the threads."""
         self._stopped.set()
         self._wake.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=5)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -84,15 +103,41 @@ class Heartbeat:
                 self._wake.clear()
             self._beat()
 
+    def _watch(self) -> None:
+        """Say so when leases are not renewed for a third of their time, and when they are again."""
+        said = 0
+        while not self._stopped.wait(self.seconds / BEATS / 2):
+            with self._lock:
+                trials, silent = sorted(self._held), time.monotonic() - self._renewed_at
+            due = int(silent / self.seconds * MESSAGES) if trials else 0
+            if due > said:
+                self.say(self._warning(trials, silent))
+            elif said and not due:
+                self.say(f"{self.journal.where}: leases are renewed again.")
+            said = due
+
+    def _warning(self, trials: list[int], silent: float) -> str:
+        which = f"{'trial' if len(trials) == 1 else 'trials'} {', '.join(map(str, trials))}"
+        why = self._problem or f"{self.journal.where} does not respond."
+        left = self.seconds - silent
+        when = f"in {left:.0f} s" if left > 0 else "from now on"
+        return (
+            f"WARNING: the lease on {which} was not renewed for {silent:.0f} s. {why} If that does "
+            f"not change, other workers take over {when}, and train again what this one trains."
+        )
+
     def _beat(self) -> None:
         with self._lock:
             beats = list(self._held.values())
         if not beats or self._stopped.is_set():
             return
+        began = time.monotonic()
         try:
             still_held = self.journal.beat(self.worker, beats, self.seconds)
-        except PriorbandError:  # the next renewal comes soon
+        except PriorbandError as error:  # the next renewal comes soon
+            self._problem = str(error)
             return
+        self._problem, self._renewed_at = "", began
         with self._lock:
             for beat in beats:
                 current = self._held.get(beat.trial)

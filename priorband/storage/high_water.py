@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import final
 
 from priorband.errors import DamagedError
+from priorband.storage.file_id import FileId, file_id
 from priorband.storage.safe_files import open_own, sync_folder
 
 HEAD_NAME = "study.head"
@@ -30,6 +31,7 @@ class HighWater:
     def __init__(self, folder: Path) -> None:
         self.path = folder / HEAD_NAME
         self._file: int | None = None
+        self._file_id: FileId | None = None
 
     def create(self) -> None:
         """Create the file for a study without records, atomically, unless it exists."""
@@ -45,12 +47,20 @@ class HighWater:
         os.replace(part, self.path)
         sync_folder(self.path.parent)
 
-    def write(self, seq: int, seal: int) -> None:
-        """Write the number and the seal of the last record, unless the file names a later one."""
+    def write(self, seq: int, seal: int) -> bool:
+        """Write the number and the seal of the last record, unless the file names a later one.
+
+        Return whether the file was missing, or another one than before.
+        """
+        replaced = self._file is not None and file_id(self.path) != self._file_id
+        if replaced:
+            self.close()
         if self._file is None:
             self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
+            self._file_id = file_id(self.path)
         if os.pread(self._file, 20, 0) < b"%020d" % seq:  # another process may be ahead
             os.pwrite(self._file, _text(seq, seal), 0)
+        return replaced
 
     def read(self) -> tuple[int, int]:
         """The number and the seal of the last record that was written; (0, 0) for none.

@@ -110,20 +110,21 @@ class Transaction:
         "appended",
         "confirmed",
         "dropped",
-        "leases",
         "now",
         "rows",
         "suspected",
         "written_leases",
+        "_leases",
     )
 
-    def __init__(self, now: float, rows: list[Row], leases: list[Lease]) -> None:
+    def __init__(
+        self, now: float, rows: list[Row], leases: list[Lease] | Callable[[], list[Lease]]
+    ) -> None:
         self.now = now
         """The storage's clock when the transaction began."""
         self.rows = rows
         """The records that this process has not read before."""
-        self.leases = leases
-        """All leases, sorted by trial."""
+        self._leases = leases
         self.appended: list[Row] = []
         """The records to write."""
         self.written_leases: dict[int, Lease] = {}
@@ -138,6 +139,13 @@ class Transaction:
         Set it before telling a caller that an existing record is safe: another process may have
         written that record and not synced it yet.
         """
+
+    @property
+    def leases(self) -> list[Lease]:
+        """All leases, sorted by trial; read when they are first needed."""
+        if not isinstance(self._leases, list):
+            self._leases = self._leases()
+        return self._leases
 
     def append(self, row: Row) -> None:
         """Add a record."""
@@ -169,6 +177,9 @@ Meanwhile = Callable[[list[Row]], object]
 class Journal(Protocol):
     """The storage of one study."""
 
+    say: Callable[[str], None]
+    """Called with messages for people, such as that the write lock was not free for long."""
+
     @property
     def where(self) -> str:
         """The study's folder or URL for messages, without the password."""
@@ -195,7 +206,7 @@ class Journal(Protocol):
         """The leases: which worker holds which trial. Needs no lock."""
 
     def transaction(
-        self, after: int, meanwhile: Meanwhile = list
+        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
     ) -> AbstractContextManager[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends.
 
@@ -206,6 +217,8 @@ class Journal(Protocol):
         `after` is the number of the last record that the caller knows. While it waits, records
         that others write are passed to `meanwhile`; `transaction.rows` then holds only the records
         after those. So reading takes place before the lock is held, and the lock is held briefly.
+        `leases` says whether the transaction's leases will be needed, so that they may be read at
+        once.
         """
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:

@@ -1,22 +1,30 @@
 """The journal in PostgreSQL, for workers on several machines.
 
-Each study has a schema of its own, with the same tables as in SQLite. Writers share an advisory
-lock, which the server releases when their transaction ends. If a worker stops responding in the
-middle of a transaction, the server ends its session. Each commit is synced before the server
-confirms it.
+Each study has a schema of its own, with the same tables as in SQLite. A process uses one connection
+for everything. What it sets and locks there ends with each transaction, so that a connection pooler
+may stand in between.
+
+Writers queue at the server for two advisory locks. The one that is *on deck* will write next: while
+another still writes, it reads and applies what was written before. Then it takes the *write lock*,
+and the next in line is on deck. So there is little to read while the write lock is held.
+
+A transaction is committed without waiting for the disk, which releases the lock, and is synced
+before the caller is told that it was written. So the syncs of several workers overlap. The server's
+log is one file: a sync makes all earlier commits durable, too.
 """
 
 import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, final
 
 from priorband.errors import DamagedError, FormatError, StorageError
 from priorband.storage import sql
+from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     FORMAT,
@@ -28,13 +36,16 @@ from priorband.storage.journal import (
     Transaction,
     refuse_version,
 )
-from priorband.storage.postgres_url import brief, connect, driver, shown, split
-from priorband.storage.write_lock import FIRST_PAUSE, sleep_before_retry
+from priorband.storage.postgres_url import brief, connect, driver
 
 if TYPE_CHECKING:
     import psycopg
 
 LOCK_TIMEOUT = 60.0  # seconds
+IDLE_TIMEOUT = 30.0  # seconds after which the server ends a client that stops in a transaction
+LONGEST_WAIT = 15.0  # seconds in the queue at a time: in between, leases can be renewed
+WAITS_PER_LEASE = 4  # a wait is no longer than a lease divided by this
+LONG_WAIT = 15.0  # seconds without the lock that are worth a message
 
 
 @final
@@ -50,42 +61,46 @@ class PostgresJournal:
         self._tables = [table.format(**dialect) for table in sql.TABLES]
         self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
-        self._key = int.from_bytes(blake2b(schema.encode(), digest_size=7).digest(), "big")
-        self._mutex = threading.RLock()
-        self._beat_mutex = threading.Lock()
-        self._connections: dict[str, psycopg.Connection] = {}
+        self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
+        self._longest_wait = LONGEST_WAIT
+        self._turns = threading.Condition()
+        """Held by the thread that uses the connection."""
+        self._link: psycopg.Connection | None = None
         self._pid = os.getpid()
+        self.say: Callable[[str], None] = lambda text: None
+        """Called with a message when the write lock is not free for long."""
 
     def exists(self) -> bool:
         """Whether the study exists in the database."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             return self.first() is not None
 
     def prepare(self) -> None:
         """Create the schema and the tables, unless they exist."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             if self._version() is None:
                 statements = [
-                    f"BEGIN; SELECT pg_advisory_xact_lock({self._key})",
+                    f"{_begin(LOCK_TIMEOUT)}; SELECT pg_advisory_xact_lock({self._write_lock})",
                     f"CREATE SCHEMA IF NOT EXISTS {self._schema}",
                     *(table.replace("TABLE", "TABLE IF NOT EXISTS", 1) for table in self._tables),
                     f"COMMENT ON SCHEMA {self._schema} IS 'priorband format {FORMAT}'; COMMIT",
+                    _SYNC,
                 ]
                 self._run("; ".join(statements))
 
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(self._sql[sql.SELECT_RECORDS], (after,))
             return sql.checked_rows(results, self.where)
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
         """The records up to the last one at the first step, in order, at most `size` at a time."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(self._sql[sql.SELECT_LAST_NUMBER])
         last, after = sql.last_number(results, self.where), 0
         while after < last:
-            with self._mutex, self._translated_errors("main"):
+            with self._own_turn():
                 results = self._run(self._sql[sql.SELECT_PAGE], (after, last, size))
                 rows = sql.checked_page(results, self.where, after)
             after = rows[-1].seq
@@ -93,13 +108,13 @@ class PostgresJournal:
 
     def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
         """The records with these numbers, in order. Needs no lock."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(sql.numbered(self._sql[sql.SELECT_NUMBERED_RECORDS], numbers))
             return sql.checked_rows(results, self.where)
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             if self._version() is None:
                 return None
             results = self._run(self._sql[sql.SELECT_FIRST_RECORD])
@@ -108,75 +123,124 @@ class PostgresJournal:
 
     def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             results = self._run(self._sql[sql.SELECT_TRIAL_RECORDS], (trial,))
             return sql.checked_rows(results, self.where)
 
     def leases(self) -> list[Lease]:
         """The leases: which worker holds which trial. Needs no lock."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             return sql.checked_leases(self._run(self._sql[sql.SELECT_LEASES]), self.where)
 
     def now(self) -> float:
         """The server's clock, in seconds since 1970."""
-        with self._mutex, self._translated_errors("main"):
+        with self._own_turn():
             return float(self._run(f"SELECT {_NOW}")[0][0])
 
     @contextmanager
-    def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
+    def transaction(
+        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+    ) -> Iterator[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends.
 
-        It takes one round trip to the server to begin and one to end.
+        It takes one round trip to the server to begin and one to end; one more if others write.
         """
-        with self._mutex, self._translated_errors("main"):
-            connection = self._connection("main")
-            if connection.info.transaction_status:  # a signal handler's exception left it so
-                connection.close()
-                connection = self._connection("main")
+        with self._own_turn():
             try:
-                transaction = self._begin(connection, after, meanwhile)
+                transaction = self._begin(after, meanwhile, leases)
                 yield transaction
-                self._finish(connection, transaction)
+                self._finish(transaction)
             except BaseException:
-                _abandon(connection)
+                self._roll_back()
                 raise
 
-    def _begin(
-        self, connection: "psycopg.Connection", after: int, meanwhile: Meanwhile
-    ) -> Transaction:
-        """Try to take the lock until it is free; pass on what others write in between."""
-        deadline, pause = time.monotonic() + LOCK_TIMEOUT, FIRST_PAUSE
-        while True:
-            cursor = connection.execute(
-                f"BEGIN; SELECT pg_try_advisory_xact_lock({self._key});"
-                f"SELECT {_NOW};"
-                f"{self._version_query()}; {self._sql[sql.SELECT_RECORDS] % int(after)}; "
-                f"{self._sql[sql.SELECT_LEASES]}"
-            )
-            _, locked, now, version, records, leases = _all_results(cursor)
-            rows = sql.checked_rows(records, self.where)
-            if locked[0][0]:
-                self._check_version(version)
-                return Transaction(now[0][0], rows, sql.checked_leases(leases, self.where))
-            connection.execute("ROLLBACK")
+    def _begin(self, after: int, meanwhile: Meanwhile, leases: bool) -> Transaction:
+        """Wait for the lock, for up to `LOCK_TIMEOUT`."""
+        last, began, said = after, time.monotonic(), False
+
+        def catch_up(rows: list[Row]) -> int:
+            nonlocal last
             if rows:
-                after = rows[-1].seq
+                last = rows[-1].seq
                 meanwhile(rows)
-            if time.monotonic() > deadline:
-                break
-            pause = sleep_before_retry(pause)
-        raise StorageError(
-            f"{self.where} is busy: another process has held the write lock for {LOCK_TIMEOUT:g} s."
+            return last
+
+        while True:
+            self._connection(idle=True)
+            try:
+                return self._queue(last, catch_up, leases)
+            except driver().errors.LockNotAvailable:
+                self._roll_back()
+            waited = time.monotonic() - began
+            if waited > LOCK_TIMEOUT:
+                raise StorageError(
+                    f"{self.where} is busy: the write lock was not free for {LOCK_TIMEOUT:g} s."
+                )
+            if waited > LONG_WAIT and not said:
+                self.say(
+                    f"{self.where} is busy: the write lock was not free for {waited:.0f} s. If a "
+                    f"process has stopped while holding it, the server ends its session after "
+                    f"{IDLE_TIMEOUT:g} s."
+                )
+                said = True
+            self._turns.wait(0.001)  # another thread may renew leases
+
+    def _queue(self, after: int, catch_up: Callable[[list[Row]], int], leases: bool) -> Transaction:
+        """Wait for the lock once; raise `LockNotAvailable` if that takes too long."""
+        write_lock, on_deck = self._write_lock, self._on_deck
+        longest, began = min(self._longest_wait, LOCK_TIMEOUT), time.monotonic()
+        [[locked]], *state = self._run_together(
+            f"{_begin(longest)}; "
+            f"SELECT CASE WHEN pg_try_advisory_xact_lock({write_lock}) THEN true "
+            f"ELSE pg_advisory_xact_lock({on_deck}) IS NULL END; "
+            f"{self._state_query(after, leases)}"
         )
+        if not locked:  # but on deck
+            after = catch_up(sql.checked_rows(state[1], self.where))
+            # The shared lock is only a way to wait for the writer before us. Then our place on deck
+            # is given up, which ends a transaction, and the write lock taken, which begins one.
+            left = max(began + longest - time.monotonic(), longest / 4)
+            _, _, *state = self._run_together(
+                f"SET LOCAL lock_timeout = {_milliseconds(left)}; "
+                f"SELECT pg_advisory_xact_lock_shared({write_lock}); COMMIT; "
+                f"{_begin(left)}; SELECT pg_advisory_xact_lock({write_lock}); "
+                f"{self._state_query(after, leases)}"
+            )
+        [[now, comment]], records, *found = state
+        if comment is not None:
+            self._check_version([[comment]])
+        rows = sql.checked_rows(records, self.where)
+        return Transaction(
+            now, rows, sql.checked_leases(found[0], self.where) if leases else self.leases
+        )
+
+    def _state_query(self, after: int, leases: bool) -> str:
+        """The queries for the clock and the format, the new records, and the leases."""
+        queries = [
+            f"SELECT {_NOW}, ({self._comment})",
+            self._sql[sql.SELECT_RECORDS] % int(after),
+            *([self._sql[sql.SELECT_LEASES]] if leases else []),
+        ]
+        return "; ".join(queries)
+
+    def _finish(self, transaction: Transaction) -> None:
+        """Commit, which releases the lock, and sync the commit; in one round trip."""
+        for lease in transaction.written_leases.values():
+            self._longest_wait = min(self._longest_wait, lease.seconds / WAITS_PER_LEASE)
+        writes = [(self._sql[text], values) for text, values in sql.write_statements(transaction)]
+        writes.append(("ROLLBACK" if transaction.empty else "COMMIT", ()))
+        if transaction.appended or transaction.confirmed:
+            writes.append((_SYNC, ()))
+        self._write_together(writes)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew a worker's leases for `seconds`; the trials that it still holds.
 
         Renewals are not synced: one that is lost in a crash of the server does no harm.
         """
-        with self._beat_mutex, self._translated_errors("beat"):
-            connection = self._connection("beat")
-            statements = [("BEGIN; SET LOCAL synchronous_commit = off", ())]
+        with self._own_turn():
+            self._connection(idle=True)
+            statements: list[sql.Statement] = [(_begin(self._longest_wait), ())]
             for beat in beats:
                 text, values = sql.renewal_statement(worker, beat, seconds)
                 text = self._sql[text].replace("until = %s", f"until = {_NOW} + %s")
@@ -184,36 +248,37 @@ class PostgresJournal:
             suspect = self._sql[sql.SUSPECT_EXPIRED_LEASES].replace("%s", _NOW)
             statements.append((f"{suspect}; COMMIT", ()))
             try:
-                counts = _row_counts(_run_together(connection, statements))
+                counts = self._write_together(statements)
             except BaseException:
-                _abandon(connection)
+                self._roll_back()
                 raise
-            return {beat.trial for beat, n in zip(beats, counts[2:], strict=False) if n}
+            renewed = counts[-2 - len(beats) : -2]
+            return {beat.trial for beat, n in zip(beats, renewed, strict=True) if n}
 
     def close(self) -> None:
-        """Close the connections. A later call opens them again."""
-        with self._mutex, self._beat_mutex:
-            for connection in self._connections.values():
-                if self._pid == os.getpid():
-                    connection.close()
-            self._connections.clear()
+        """Close the connection. A later call opens it again."""
+        with self._own_turn():
+            if self._link is not None:
+                self._link.close()
+            self._link = None
 
-    def _finish(self, connection: "psycopg.Connection", transaction: Transaction) -> None:
-        if transaction.empty:
-            connection.execute("ROLLBACK")
-            return
-        writes = [(self._sql[text], values) for text, values in sql.write_statements(transaction)]
-        _run_together(connection, [*writes, ("COMMIT", ())])
+    @property
+    def _comment(self) -> str:
+        """The SQL for the comment on the schema, which holds the format.
 
-    def _version_query(self) -> str:
+        It is the query inside `obj_description`, whose call takes longer than all the rest.
+        """
         name = self._schema.replace("'", "''")
         return (
-            f"SELECT obj_description(to_regnamespace('{name}'), 'pg_namespace') "
-            f"WHERE to_regnamespace('{name}') IS NOT NULL"
+            f"SELECT description FROM pg_catalog.pg_description WHERE objoid = "
+            f"to_regnamespace('{name}') AND classoid = 'pg_namespace'::regclass AND objsubid = 0"
         )
 
     def _version(self) -> int | None:
-        return self._check_version(self._run(self._version_query()))
+        name = self._schema.replace("'", "''")
+        return self._check_version(
+            self._run(f"SELECT ({self._comment}) WHERE to_regnamespace('{name}') IS NOT NULL")
+        )
 
     def _check_version(self, comments: Sequence[Any]) -> int | None:
         if not comments:
@@ -226,21 +291,63 @@ class PostgresJournal:
         return int(match[1])
 
     def _run(self, text: str, values: tuple[Any, ...] = ()) -> Sequence[Any]:
-        cursor = self._connection("main").execute(text, values or None)
+        cursor = self._connection().execute(text, values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def _connection(self, use: str) -> "psycopg.Connection":
-        if self._pid != os.getpid():  # forked: the connections belong to the parent
-            self._pid = os.getpid()
-            _inherited.append(self._connections)
-            self._connections = {}
-        connection = self._connections.get(use)
-        if connection is None or connection.closed:
-            connection = self._connections[use] = connect(self._url)
-        return connection
+    def _run_together(self, text: str) -> list[list[Any]]:
+        """Run statements in one round trip; the results of each query among them."""
+        cursor, results = self._connection().execute(text), []
+        while True:
+            result = cursor.pgresult  # `cursor.description` would make an object for each column
+            if result is not None and result.nfields:
+                results.append(cursor.fetchall())
+            if not cursor.nextset():
+                return results
+
+    def _write_together(self, statements: Sequence[sql.Statement]) -> list[int]:
+        """Run statements in one round trip; how many rows each has changed.
+
+        The driver quotes the values.
+        """
+        all_values = [value for _, values in statements for value in values]
+        text = "; ".join(text for text, _ in statements)
+        cursor = self._connection().execute(text, all_values or None)
+        counts = [cursor.rowcount]
+        while cursor.nextset():
+            counts.append(cursor.rowcount)
+        return counts
+
+    def _roll_back(self) -> None:
+        """Leave a transaction that has failed."""
+        link = self._link
+        if link is None or link.closed:
+            return
+        try:
+            link.execute("ROLLBACK")
+        except driver().Error:
+            link.close()
+
+    def _connection(self, idle: bool = False) -> "psycopg.Connection":
+        """The connection, opened if necessary; with `idle`, one that is in no transaction."""
+        link = self._link
+        if link is not None and idle and link.info.transaction_status:
+            link.close()  # a signal handler's exception left it so
+        if link is None or link.closed:
+            link = self._link = connect(self._url)
+        return link
 
     @contextmanager
-    def _translated_errors(self, use: str) -> Iterator[None]:
+    def _own_turn(self) -> Iterator[None]:
+        """Keep other threads from using the connection, and translate errors."""
+        if self._pid != os.getpid():  # forked: the connection and the lock belong to the parent
+            self._pid = os.getpid()
+            _inherited.append(self._link)
+            self._link, self._turns = None, threading.Condition()
+        with self._turns, self._translated_errors():
+            yield
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
         """Turn errors of PostgreSQL into `StorageError` or `DamagedError`."""
         psycopg = driver()
         try:
@@ -251,10 +358,17 @@ class PostgresJournal:
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
-            broken = self._connections.pop(use, None)
-            if broken is not None:
-                broken.close()
-            raise StorageError(f"{self.where} cannot be reached ({brief(error)}).") from error
+            if "statement pooling mode" in str(error):
+                raise FormatError(
+                    f"{self.where} is a PgBouncer in statement mode, which allows no transactions. "
+                    "Set pool_mode = transaction, or pool_mode = session."
+                ) from None
+            if self._link is not None:
+                self._link.close()
+            self._link = None
+            raise StorageError(
+                f"{self.where} cannot be reached ({brief(error)}).{_hint(error)}"
+            ) from error
         except psycopg.IntegrityError as error:
             raise StorageError(
                 f"{self.where} was written by another process at the same time."
@@ -268,38 +382,38 @@ class PostgresJournal:
 
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"
+_SYNC = "SELECT pg_logical_emit_message(true, 'priorband', '')"
+"""Writes to the server's log: the commit of this statement waits until the log is on the disk."""
 _inherited: list[Any] = []
 """A parent process's connections, kept open: closing them here would end the parent's sessions."""
 
 
-def _run_together(
-    connection: "psycopg.Connection", statements: Sequence[tuple[str, tuple[Any, ...]]]
-) -> "psycopg.Cursor[Any]":
-    """Run statements in one round trip. The driver quotes the values."""
-    all_values = [value for _, values in statements for value in values]
-    return connection.execute("; ".join(text for text, _ in statements), all_values or None)
+def _hint(error: Exception) -> str:
+    """What to do about a server that has no connection left; empty for other errors."""
+    if not re.search("too many (clients|connections)|connection slots|no more conn", str(error)):
+        return ""
+    return (
+        " It has no connection left, and each worker needs one: raise max_connections in the "
+        "server's settings, connect through PgBouncer, or use fewer workers."
+    )
 
 
-def _all_results(cursor: "psycopg.Cursor[Any]") -> list[list[Any]]:
-    """The results of each statement that was run together."""
-    results = []
-    while True:
-        results.append(cursor.fetchall() if cursor.description else [])
-        if not cursor.nextset():
-            return results
+def _lock_key(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big")
 
 
-def _row_counts(cursor: "psycopg.Cursor[Any]") -> list[int]:
-    """How many rows each statement that was run together has changed."""
-    counts = [cursor.rowcount]
-    while cursor.nextset():
-        counts.append(cursor.rowcount)
-    return counts
+def _begin(wait: float) -> str:
+    """Begin a transaction with settings of its own.
+
+    They are: for how long to wait for a lock, when to end the session of a client that stops
+    responding, and that a commit does not wait for the disk.
+    """
+    return (
+        f"BEGIN; SET LOCAL lock_timeout = {_milliseconds(wait)}; "
+        f"SET LOCAL idle_in_transaction_session_timeout = {_milliseconds(IDLE_TIMEOUT)}; "
+        "SET LOCAL synchronous_commit = off"
+    )
 
 
-def _abandon(connection: "psycopg.Connection") -> None:
-    try:
-        if not connection.closed:
-            connection.execute("ROLLBACK")
-    except driver().Error:
-        connection.close()
+def _milliseconds(seconds: float) -> int:
+    return max(int(seconds * 1e3), 1)  # 0 would mean no limit

@@ -1,19 +1,13 @@
-"""URLs of studies in PostgreSQL, and connections to their servers."""
+"""Connections to the servers of studies in PostgreSQL."""
 
-import re
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
 
 from priorband.errors import ExtraError, FormatError
+from priorband.storage.addresses import hide_secrets, shown
 
 if TYPE_CHECKING:
     import psycopg
 
-DEFAULT_NAME = "study"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
-_PASSWORD = re.compile(r"(://[^:@/?#]*):(.*)@")  # up to the last @, whatever is in between
-_OPTION = re.compile(r"([?&]password=)[^&#]*", re.IGNORECASE)
-_SETTINGS = "-c idle_in_transaction_session_timeout=30s -c lock_timeout=60s"
 _TIMEOUTS = {
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 20,
@@ -34,40 +28,8 @@ def driver() -> Any:
     return psycopg
 
 
-def shown(url: str) -> str:
-    """A URL without its password.
-
-    >>> shown("postgresql://ann:secret@host/lab#resnet")
-    'postgresql://ann:***@host/lab#resnet'
-    """
-    masked = _PASSWORD.sub(r"\1:***@", url)
-    return _OPTION.sub(r"\1***", masked)
-
-
-def split(url: str) -> tuple[str, str]:
-    """The URL for the driver, and the study's name."""
-    password = _PASSWORD.search(url)
-    if password and re.search(r"[@/?#]", password[2]):
-        raise FormatError(
-            f"The user name or password in {shown(url)} contains a character that has a special "
-            "meaning in a URL. Write @ as %40, / as %2F, ? as %3F and # as %23."
-        )
-    parts = urlsplit(url)
-    name = unquote(parts.fragment) or DEFAULT_NAME
-    if not _NAME.fullmatch(name):
-        raise FormatError(
-            "A study's name in a URL must be 1 to 40 letters, digits, '-', '_' and '.', and start "
-            f"with a letter or a digit, got {name!r}. Example: postgresql://host/database#resnet."
-        )
-    return urlunsplit(parts._replace(fragment="")), name
-
-
 def connect(url: str) -> "psycopg.Connection":
-    """Connect to a server, with time limits.
-
-    The client gives up on a server that does not answer. The server ends the session of a client
-    that stops in the middle of a transaction.
-    """
+    """Connect to a server, with time limits: the client gives up on one that does not answer."""
     psycopg = driver()
     try:
         connection: Any = psycopg.connect(
@@ -75,15 +37,14 @@ def connect(url: str) -> "psycopg.Connection":
             autocommit=True,
             prepare_threshold=None,
             cursor_factory=psycopg.ClientCursor,
-            options=_SETTINGS,
             application_name="priorband",
             **_TIMEOUTS,
         )
-    except psycopg.ProgrammingError as error:
-        password, message = _PASSWORD.search(url), brief(error)
-        if password and password[2]:
-            message = message.replace(password[2], "***")
-        raise FormatError(f"{shown(url)} is not a valid URL: {message}.") from None
+    except psycopg.Error as error:
+        hide_secrets(error, url)
+        if isinstance(error, psycopg.ProgrammingError):
+            raise FormatError(f"{shown(url)} is not a valid URL: {brief(error)}.") from None
+        raise
     return connection  # type: ignore[no-any-return]  # the driver is loaded by a function
 
 

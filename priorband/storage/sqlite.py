@@ -6,12 +6,13 @@ state without waiting. SQLite's write-ahead log is not safe on a network file sy
 study uses the older rollback journal.
 """
 
+import ctypes
 import os
 import sqlite3
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,8 @@ from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
-from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction
+from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction, sealed
+from priorband.storage.open_files import OpenFiles
 from priorband.storage.safe_files import refuse_link, sync_folder
 from priorband.storage.sqlite_file import (
     DATABASE_NAME,
@@ -59,12 +61,19 @@ class SqliteJournal:
         self.folder = folder = folder.absolute()  # an objective may change the working directory
         self.where = str(folder)
         self.read_only = read_only
+        self.say: Callable[[str], None] = lambda text: None
+        """Not used: a write lock that is not free for long raises an error."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
         self._head = HighWater(folder)
         self._connections: dict[_Use, sqlite3.Connection] = {}
-        self._write_lock = WriteLock(folder)
+        self._files = OpenFiles(folder)
+        self._write_lock = WriteLock(folder, self._refuse_lost_files)
         self._wal_sync = WalSync(folder)
+        self._known = (0, 0)
+        """The number and the seal of the last record that this process has read or written."""
+        self._written = b""
+        """When the database was last written to, as far as that is known to be in order."""
         self._commits = 0
         self._pid = os.getpid()
 
@@ -101,6 +110,7 @@ class SqliteJournal:
             with closing(query) as results:
                 rows = sql.checked_rows(results, self.where)
             self._check_head(rows, after, seq, seal)
+            self._remember(rows)
             return rows
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
@@ -160,7 +170,9 @@ class SqliteJournal:
         return time.time()
 
     @contextmanager
-    def transaction(self, after: int, meanwhile: Meanwhile = list) -> Iterator[Transaction]:
+    def transaction(
+        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+    ) -> Iterator[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends."""
 
         def catch_up() -> None:
@@ -178,6 +190,7 @@ class SqliteJournal:
                 self._wal_sync.sync()
             if transaction.appended:
                 self._write_head(transaction.appended[-1])
+            self._refuse_lost_files()  # what nobody can find is not acknowledged
 
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:
@@ -187,12 +200,18 @@ class SqliteJournal:
         if connection.in_transaction:  # a signal handler's exception left it so
             connection.close()
             connection = self._connection(use)
+        self._refuse_lost_files(connection)
+        self._refuse_overwritten_database()
         try:
             connection.execute("BEGIN IMMEDIATE")  # inside `try`: a signal may come as it returns
             require_version(connection, self.where)
             run = connection.execute
             rows = sql.checked_rows(run(_SQL[sql.SELECT_RECORDS], (after,)), self.where)
-            leases = sql.checked_leases(run(_SQL[sql.SELECT_LEASES]), self.where)
+            self._remember(rows)
+
+            def leases() -> list[Lease]:
+                return sql.checked_leases(run(_SQL[sql.SELECT_LEASES]), self.where)
+
             transaction = Transaction(self.now(), rows, leases)
             yield transaction
             for statement, values in sql.write_statements(transaction):
@@ -204,6 +223,7 @@ class SqliteJournal:
             _roll_back(connection)
             raise
         if transaction.appended:
+            self._remember(transaction.appended)
             self._copy_log_back(connection)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
@@ -213,6 +233,7 @@ class SqliteJournal:
         """
         with self._beat_mutex, translated_errors(self.folder):
             connection = self._connection("beat")
+            self._refuse_lost_files(connection)
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 now = self.now()
@@ -232,9 +253,12 @@ class SqliteJournal:
         """Close the database and the lock file. A later call opens them again."""
         with self._mutex, self._beat_mutex, translated_errors(self.folder):
             self._after_fork()
+            if self._files.log_lost:
+                _keep_open(self._connections)
             for use in sorted(self._connections, key=lambda use: use != "read"):
                 self._connections[use].close()  # the last writer copies the log back
             self._connections.clear()
+            self._files.forget_log()
             self._head.close()
             self._write_lock.close()
             self._wal_sync.close()
@@ -249,12 +273,73 @@ class SqliteJournal:
         if self._commits % COMMITS_PER_COPY == 0:
             with suppress(sqlite3.OperationalError):  # such as a full disk: the record is safe
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._note_written()
 
     def _write_head(self, last: Row) -> None:
         try:
-            self._head.write(last.seq, last.seal)
+            replaced = self._head.write(last.seq, last.seal)
         except OSError as error:  # the record is safe; only the head file is behind
+            self._refuse_lost_files()
             warnings.warn(f"{self._head.path} could not be written: {error}", stacklevel=2)
+            return
+        if replaced:
+            self.read(last.seq)  # raises an error if others would think that records are missing
+
+    def _remember(self, rows: Sequence[Row]) -> None:
+        if rows and rows[-1].seq > self._known[0]:
+            self._known = rows[-1].seq, rows[-1].seal
+
+    def _refuse_lost_files(self, connection: sqlite3.Connection | None = None) -> None:
+        """Raise `StorageError` if the open files are not those at the study's path.
+
+        If only the log is lost, `connection`, which has it open, copies its records into the
+        database first: the log is gone when the last process that has it open ends.
+        """
+        problem = self._files.problem()
+        if not problem:
+            return
+        if connection and self._files.log_lost and not self._files.log_replaced:
+            with suppress(sqlite3.Error):
+                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        raise StorageError(problem)
+
+    def _refuse_overwritten_database(self) -> None:
+        """Raise `StorageError` if another program has written to the database.
+
+        With a write-ahead log, the database itself is written to only when the log is copied back.
+        The process that does so, which holds the write lock, leaves a note in the lock file. After
+        any other write, all records are read again.
+        """
+        if not self._local:
+            return
+        written = self._files.last_written
+        if written == self._written:
+            return
+        if written != self._write_lock.read_note() and not self._has_known_records():
+            raise StorageError(
+                f"{self._files.database} was overwritten while the study was open, and records are "
+                f"missing or changed. Stop all workers of the study, which keep their results. "
+                f"{salvage_hint(self.where)}"
+            )
+        self._written = written
+
+    def _note_written(self) -> None:
+        """Note, for all processes, that this one has just written to the database."""
+        self._refuse_lost_files()
+        self._written = self._files.last_written
+        self._write_lock.write_note(self._written)
+
+    def _has_known_records(self) -> bool:
+        """Whether the files hold all records up to the last one that this process knows."""
+        seal, known = 0, self._known[0] == 0
+        with closing(self._connect("ro")) as connection:  # a new one, which remembers no pages
+            results = connection.execute(_SQL[sql.SELECT_RECORDS], (0,))
+            for number, row in enumerate(sql.checked_rows(results, self.where), 1):
+                if row.seq != number or row.seal != sealed(seal, row):
+                    return False
+                seal = row.seal
+                known |= (number, seal) == self._known
+        return known
 
     def _check_head(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
         """Raise `DamagedError` if the record that the head file names is missing, or differs."""
@@ -281,6 +366,7 @@ class SqliteJournal:
                     f"{self.folder / DATABASE_NAME} does not exist. Was it removed or moved while "
                     "the study was open?"
                 )
+            self._files.remember_database()
             read_only = self.read_only or (use == "read" and not self._may_need_rollback())
             connection = self._connect("ro" if read_only else "rw", _SYNCHRONOUS[use])
             try:
@@ -288,8 +374,11 @@ class SqliteJournal:
             except BaseException:
                 connection.close()
                 raise
+            if all(map(_closed, self._connections.values())):
+                self._wal_sync.close()  # the log may be a new file
+                self._files.remember_log()
+                self._written = self._files.last_written
             self._connections[use] = connection
-            self._wal_sync.close()  # the log may be a new file
         return connection
 
     @cached_property
@@ -328,11 +417,23 @@ class SqliteJournal:
             _inherited.append((self._connections, self._head, self._write_lock, self._wal_sync))
             self._wal_sync = WalSync(self.folder)
             self._connections, self._head = {}, HighWater(self.folder)
-            self._write_lock = WriteLock(self.folder)
+            self._write_lock = WriteLock(self.folder, self._refuse_lost_files)
+            self._files.forget_log()
 
 
 _inherited: list[Any] = []
 """A parent process's connections, kept open: closing them here would break the parent's locks."""
+
+
+def _keep_open(connections: dict[_Use, sqlite3.Connection]) -> None:
+    """Keep connections with a lost log open until the process ends.
+
+    When SQLite closes the last connection, it deletes the log by name. By then another process may
+    have begun a new one.
+    """
+    for connection in connections.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    connections.clear()
 
 
 def _closed(connection: sqlite3.Connection) -> bool:

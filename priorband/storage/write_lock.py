@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.errors import StorageError
+from priorband.storage.file_id import FileId, file_id
 from priorband.storage.safe_files import open_own
 
 fcntl: Any
@@ -24,6 +25,7 @@ except ImportError:  # Windows: only SQLite's own locks
 
 LOCK_NAME = "study.lock"
 LOCK_TIMEOUT = 30.0  # seconds
+_NOTE_SIZE = 64
 FIRST_PAUSE, LONGEST_PAUSE, PAUSE_GROWTH = 0.002, 0.05, 1.6  # seconds, seconds, factor
 
 
@@ -37,9 +39,12 @@ def sleep_before_retry(pause: float) -> float:
 class WriteLock:
     """A lock on a file that all writers of a study share."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, before_opening: Callable[[], None] = lambda: None) -> None:
         self.path = folder / LOCK_NAME
+        self._before_opening = before_opening
+        """Raises an error if the folder is no longer the study's: no file is created there."""
         self._file: int | None = None
+        self._file_id: FileId | None = None
 
     @contextmanager
     def acquire(self, meanwhile: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -47,14 +52,43 @@ class WriteLock:
         if fcntl is None:
             yield
             return
-        if self._file is None:
-            self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
-        file = self._file
+        while True:
+            file = self._open()
+            try:
+                self._wait_for(file, meanwhile)  # inside `try`: a signal may arrive as it returns
+                if file_id(self.path) == self._file_id:
+                    yield
+                    return
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)
+            self.close()  # it was removed or replaced: others lock the file that is there now
+
+    def try_acquire(self) -> bool:
+        """Take the lock if nobody holds it; whether it was taken. `close` releases it."""
+        if fcntl is None:
+            return True
         try:
-            self._wait_for(file, meanwhile)  # inside `try`: a signal may arrive as it returns
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)
+            fcntl.flock(self._open(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return file_id(self.path) == self._file_id
+
+    def read_note(self) -> bytes:
+        """What the process that held the lock last has written down for the next one."""
+        return os.pread(self._open(), _NOTE_SIZE, 0).rstrip() if fcntl else b""
+
+    def write_note(self, note: bytes) -> None:
+        """Write something down for the next process that takes the lock. It is not synced."""
+        if fcntl:
+            os.pwrite(self._open(), note.ljust(_NOTE_SIZE), 0)
+
+    def _open(self) -> int:
+        if self._file is None:
+            self._before_opening()
+            self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
+            status = os.fstat(self._file)
+            self._file_id = status.st_dev, status.st_ino
+        return self._file
 
     def _wait_for(self, file: int, meanwhile: Callable[[], None]) -> None:
         began, pause = 0.0, FIRST_PAUSE

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -211,7 +211,7 @@ class Attempt:
         """Copy what was saved in `checkpoint_dir`, if it has changed."""
         current = stamp(self._workplace) if self._workplace else ()
         if current and current != self._last_stamp:
-            with _disk_errors_printed(f"The checkpoint of step {step:g}"):
+            with _disk_errors_as_warnings(f"The checkpoint of step {step:g}"):
                 self._checkpoints.seal(self.id, self.attempt, step)
                 self._last_stamp = current
 
@@ -225,20 +225,20 @@ class Attempt:
             raise Diverged(self.diverged)
 
     def _write_point(self, point: Mapping[str, Any]) -> None:
-        with _disk_errors_printed("A point of the curve"):
+        with _disk_errors_as_warnings("A point of the curve"):
             path = self._checkpoints.folder(self.id) / f"curve-{self.attempt}.jsonl"
             with open(path, "a", encoding="utf-8", opener=_refuse_links) as curve:
                 curve.write(json.dumps(point) + "\n")
 
 
 @contextmanager
-def _disk_errors_printed(what: str) -> Iterator[None]:
-    """Print errors such as a full disk instead of failing the training."""
+def _disk_errors_as_warnings(what: str) -> Iterator[None]:
+    """Warn about errors such as a full disk instead of failing the training."""
     try:
         yield
     except OSError as error:
-        with suppress(OSError):  # the log may be on the same disk
-            print(f"{what} could not be kept: {error}", file=sys.stderr, flush=True)
+        with suppress(OSError, Warning):  # the log may be on the same disk
+            warnings.warn(f"{what} could not be kept: {error}", stacklevel=1)
 
 
 def _refuse_links(path: str, flags: int) -> int:

@@ -20,6 +20,7 @@ from priorband.fidelity import Fidelity
 from priorband.optimizers import Optimizer
 from priorband.space.prior import Prior
 from priorband.space.space import Space
+from priorband.storage import addresses
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.objective_results import AttemptResult, Objective
 from priorband.workers.rank_channel import Message, RankChannel, RankLost, distributed
@@ -92,7 +93,9 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
         ExtraError: if torch is not installed.
     """
     if not callable(objective):
-        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
+        raise MethodError(
+            f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
+        )
     options = WorkerOptions(False, grace=grace, patience=patience, wait=wait, keep=keep)
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}

@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,6 +26,7 @@ from priorband.values import frozen
 from priorband.workers.devices import apply_mask
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import WorkerOptions
@@ -48,6 +50,11 @@ class WorkerJob:
     options: WorkerOptions
     mask: Mapping[str, str]
     """Environment variables that say which devices the worker may use."""
+    quiet: bool = False
+    """Whether to show no warnings."""
+
+    def __repr__(self) -> str:
+        return f"WorkerJob({self.objective!r})"  # without the study's address and its password
 
 
 @final
@@ -218,8 +225,10 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
     die_with_parent(signal.SIGTERM, parent)
     apply_mask(job.mask)
 
+    sending = threading.RLock()  # the heartbeat's threads have messages, too
+
     def send(message: dict[str, Any]) -> None:
-        with suppress(OSError):  # the pool has ended
+        with sending, suppress(OSError):  # the pool has ended
             pipe.send_bytes(json.dumps(message).encode())
 
     def say(text: str) -> None:
@@ -227,7 +236,7 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
 
     send({"hello": os.getpid()})
     try:
-        with open_with_retry(job.opening, say) as study:
+        with own_warnings_hidden(job.quiet), open_with_retry(job.opening, say) as study:
             worker = Worker(study, job.objective, job.options, say, announce=False)
             worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
             end = worker.run()

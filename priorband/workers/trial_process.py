@@ -2,7 +2,8 @@
 
 `TrialRunner` (trial_runner.py) creates a `TrialProcess`, which starts the child. In the child,
 `_main` builds an `Attempt` from the task and passes it to `evaluate` (objective_results.py), which
-calls the user's objective. Progress and the result come back through a pipe, as JSON.
+calls the user's objective. Progress and the result come back through a pipe, as JSON. Everything
+that the objective starts is ended with it: see guarded_process.py.
 """
 
 import faulthandler
@@ -17,8 +18,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
 from priorband.errors import MethodError
-from priorband.storage.identity import die_with_parent
 from priorband.workers.attempt import Attempt, TrialTask
+from priorband.workers.guarded_process import GuardedProcess, start_session
 from priorband.workers.objective_results import Objective, evaluate
 from priorband.workers.stop_signals import SIGNALS
 
@@ -31,10 +32,9 @@ class TrialProcess:
     """The process of one trial, as seen from its worker."""
 
     def __init__(self, objective: Objective, task: TrialTask, show_output: bool) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, child_pipe = context.Pipe()
-        self.process = context.Process(
-            target=_main, args=(child_pipe, objective, task, os.getpid(), show_output), name=_NAME
+        self._pipe, child_pipe = multiprocessing.Pipe()
+        self.process = GuardedProcess(
+            target=_main, args=(child_pipe, objective, task, show_output), name=_NAME
         )
         try:
             self.process.start()
@@ -71,36 +71,23 @@ class TrialProcess:
                 self._pipe.send_bytes(reason.encode())
 
     def kill(self, patience: float = AFTER_TERM) -> None:
-        """End the process and everything it has started."""
-        self._signal(signal.SIGTERM)
+        """End the process and everything it has started: SIGTERM, and SIGKILL after `patience`."""
+        self.process.send_sigterm_to_all()
         self.process.join(patience)
-        self._signal(signal.SIGKILL)
-        self.process.join()
+        self.process.end_all()
 
     def close(self) -> None:
-        """Release resources after the process has exited, and kill any processes it left behind."""
-        self._signal(signal.SIGKILL)
-        self.process.join()
+        """End the process if it still runs, and any it left behind, and release resources."""
+        self.process.end_all()
         self._pipe.close()
         self.process.close()
 
-    def _signal(self, number: int) -> None:
-        pid = self.process.pid
-        assert pid is not None
-        try:
-            os.killpg(pid, number)
-        except (ProcessLookupError, PermissionError):
-            if self.process.is_alive():  # it has not created its process group yet
-                os.kill(pid, number)
-
 
 def kill_stray_processes() -> None:
-    """Kill trial processes that a signal left without an owner, by interrupting their start."""
+    """End trial processes that a signal left without an owner, by interrupting their start."""
     for process in multiprocessing.active_children():
-        if process.name == _NAME and process.pid is not None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(process.pid, signal.SIGKILL)
-            process.join(AFTER_TERM)
+        if isinstance(process, GuardedProcess):
+            process.end_all()
 
 
 def pickling_error(objective: Objective, error: Exception) -> MethodError:
@@ -112,13 +99,9 @@ def pickling_error(objective: Objective, error: Exception) -> MethodError:
     )
 
 
-def _main(
-    pipe: Connection, objective: Objective, task: TrialTask, parent: int, show_output: bool
-) -> None:
+def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: bool) -> None:
     """Run in the child: evaluate the task and send the result to the worker."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # the worker handles Ctrl-C, and can kill the whole process group at once
-    die_with_parent(signal.SIGKILL, parent)
+    start_session()
     _open_log(task, show_output)
     stop_reasons: list[str] = []
 

@@ -25,12 +25,14 @@ from priorband.optimizers import Optimizer
 from priorband.space.config import Config
 from priorband.space.prior import Prior
 from priorband.space.space import Space
+from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry
 from priorband.workers.pool import WorkerJob, run_pool
+from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
@@ -42,7 +44,7 @@ class Tuned:
     """The result of tuning."""
 
     where: str
-    """Where the study is kept: `open_study(where)` opens it."""
+    """Where the study is kept; an address is without its password."""
     best: Observation | None
     """The result with the lowest loss at any fidelity; None if no trial has succeeded."""
     best_in_full: Observation | None
@@ -114,8 +116,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
             goes to another one.
         retries: after how many attempts a trial has failed, by kind of failure, such as
             `{"memory": 3}`.
-        show: how to show progress: "live", "plain", "json" or "quiet"; "live" by default on a
-            terminal and "plain" elsewhere.
+        show: how to show progress: "live", "plain" or "json"; "quiet" prints nothing at all.
+            "live" by default on a terminal and "plain" elsewhere.
         fresh_process: run each trial in a new process: nothing leaks, and time limits work.
         trial_seconds: a trial that takes longer has failed.
         step_seconds: a trial that reports no step for longer has failed.
@@ -163,12 +165,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
-    return run_study(
-        opening,
-        budget,
-        show,
-        lambda opened, shown: _worked(opened, opening, objective, options, shared, shown),
-    )
+    jobs = [WorkerJob(opening, objective, options, mask, show == "quiet") for mask in shared]
+    return run_study(opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown))
 
 
 def run_study(
@@ -181,7 +179,11 @@ def run_study(
     limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise ArgumentError("A new study needs a `budget`, such as budget=12 full trainings.")
-    with open_with_retry(opening, _print_to_stderr) as opened:
+    quiet = show == "quiet"
+    with (
+        own_warnings_hidden(quiet),
+        open_with_retry(opening, lambda text: _print_to_stderr("" if quiet else text)) as opened,
+    ):
         if limits is not None:
             opened.limit(limits)
         if not opened.budget.limits:
@@ -198,25 +200,20 @@ def run_study(
     return tuned
 
 
-def _worked(  # noqa: PLR0913  # everything that a worker or a pool of them needs
-    opened: DurableStudy,
-    opening: dict[str, Any],
-    objective: Objective,
-    options: WorkerOptions,
-    device_masks: list[dict[str, str]],
-    shown: Display,
-) -> list[WorkerEnd]:
-    """Run one worker per mask: a single one in this process, several in a pool."""
-    if len(device_masks) == 1:
-        with applied_mask(device_masks[0]):
-            return [Worker(opened, objective, options, shown.say, shown.tick).run()]
-    jobs = [WorkerJob(opening, objective, options, mask) for mask in device_masks]
-    return run_pool(jobs, shown.say, shown.tick)
+def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list[WorkerEnd]:
+    """Run the worker of each job: a single one in this process, several in a pool."""
+    if len(jobs) > 1:
+        return run_pool(jobs, shown.say, shown.tick)
+    [job] = jobs
+    with applied_mask(job.mask):
+        return [Worker(opened, job.objective, job.options, shown.say, shown.tick).run()]
 
 
 def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
-        raise MethodError(f"`objective` must be a function of a trial, got {objective!r}.")
+        raise MethodError(
+            f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
+        )
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -238,7 +235,7 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
 
 def _print_to_stderr(text: str) -> None:
     """Show a message while there is no display yet."""
-    if sys.stderr:
+    if sys.stderr and text:
         print(text, file=sys.stderr, flush=True)
 
 

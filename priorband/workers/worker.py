@@ -68,6 +68,7 @@ class Worker:
         self.runner = TrialRunner(study, objective, options, self.stop_signals, tick)
         self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
         self._assignments = 0
+        study.report_trouble(say)
         self._spool = Spool(study.ledger.study)  # read here: a failed write resets the ledger
 
     def run(self) -> WorkerEnd:
@@ -105,9 +106,16 @@ class Worker:
                 return WorkerEnd("halted", answer.reason)
             if not (answer.running and self.options.wait):
                 return WorkerEnd("done", answer.reason)
+            pause = self._wait_while_idle(pause)
+
+    def _wait_while_idle(self, pause: float) -> float:
+        """Wait until there may be a trial, without taking the write lock; the next pause."""
+        while True:
             self.tick()
             self._pause(pause)
             pause = min(pause * 2, POLL)
+            if self.stop_signals.reason or not self._retry(self.study.is_idle):
+                return pause
 
     def _preempted(self, assignment: Assignment, reason: str) -> Report:
         """The report that gives a trial back, for another worker to continue."""
@@ -150,6 +158,9 @@ class Worker:
             if report is None:
                 raise
             answer = self.study.turn(report, "")
+        except PriorbandError:  # such as damage, which somebody may repair
+            spool()
+            raise
         if spooled is not None:
             spooled.unlink(missing_ok=True)
         return answer

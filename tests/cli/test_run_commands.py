@@ -133,10 +133,13 @@ def test_a_study_in_a_database_keeps_its_password_to_itself(
 
 def test_an_objective_that_always_fails_ends_with_its_traceback(tmp_path: Path) -> None:
     words = ("--objective", "objectives:raises", "--fidelity", "epochs:1:9", "--budget", 9)
-    done = priorband("run", tmp_path / "s", *words, "--same-process", "--quiet")
+    done = priorband("run", tmp_path / "s", *words, "--same-process", "--plain")
     assert done.returncode == 3
     assert "all failed in the same way" in done.stderr
     assert "ValueError: no such thing as" in done.stderr and "objectives.py" in done.stderr
+    quiet = priorband("run", tmp_path / "q", *words, "--same-process", "--quiet")
+    assert (quiet.returncode, quiet.stdout) == (3, "") and len(quiet.stderr.splitlines()) == 1
+    assert quiet.stderr.startswith("priorband: The first 3 trials all failed in the same way")
 
 
 SPACES = {

@@ -142,7 +142,9 @@ def test_a_range_of_one_rung_is_noted_without_a_place_in_our_code(tmp_path: Path
         "import priorband as pb\nSPACE = pb.Space({'x': pb.Float(0, 1)})\n"
         "def f(trial):\n    return trial.config['x']\n"
     )
-    words = ("--objective", "mine:f", "--trials", 2, "--same-process", "--quiet")
+    words = ("--objective", "mine:f", "--trials", 2, "--same-process")
+    quiet = priorband("run", "q", *words, "--quiet", cwd=tmp_path)
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, "", "")
     done = priorband("run", "s", *words, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.startswith("Note: No fidelity was given, so every trial is a full training")

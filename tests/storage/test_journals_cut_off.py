@@ -10,7 +10,7 @@ from waiting import LONGEST
 
 import priorband as pb
 from priorband.storage import postgres as postgres_module
-from priorband.storage import postgres_url, write_lock
+from priorband.storage import write_lock
 from priorband.storage.journal import Beat
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
@@ -33,7 +33,8 @@ def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) 
     write(journal, row(1))
     hold(journal, 1)
     journal.beat("me", [Beat(1, 1)], LONGEST)
-    for use in tuple(journal._connections):
+    uses = tuple(journal._connections) if isinstance(journal, SqliteJournal) else ("all",)
+    for use in uses:
         _cut(opened(), journal, use)
         assert _at_second_try(lambda: journal.read(0)) == [row(1)]
         assert _at_second_try(lambda: journal.beat("me", [Beat(1, 1)], LONGEST)) == {1}
@@ -41,12 +42,18 @@ def test_a_connection_that_is_cut_is_made_again(journal: Journal, opened: Open) 
 
 
 def _cut(helper: Journal, journal: Journal, use: Any) -> None:
-    connection = journal._connections[use]
-    if isinstance(helper, SqliteJournal):
-        connection.close()  # as it is when even rolling back has failed
-    else:
-        pid = connection.info.backend_pid  # type: ignore[union-attr]  # psycopg's
+    if isinstance(journal, SqliteJournal):
+        journal._connections[use].close()  # as it is when even rolling back has failed
+    elif isinstance(helper, PostgresJournal):
+        pid = journal._connection().info.backend_pid
         helper._run(f"SELECT pg_terminate_backend({pid}, 10000)")
+
+
+def _connections(journal: Journal) -> set[int]:
+    """The identities of a journal's connections."""
+    if isinstance(journal, SqliteJournal):
+        return {*map(id, journal._connections.values())}
+    return {id(journal._link)}
 
 
 def _at_second_try(work: Callable[[], object]) -> object:
@@ -69,7 +76,7 @@ def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
     write(journal, row(1))
     hold(journal, 1)
     journal.beat("me", [Beat(1, 1)], LONGEST)
-    inherited = {id(connection) for connection in journal._connections.values()}
+    inherited = _connections(journal)
     child = os.fork()
     if not child:
         try:
@@ -77,7 +84,7 @@ def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
                 "me", [Beat(1, 1)], LONGEST
             ) == {1}
             _append_as(journal, "child", 20)
-            own = {id(connection) for connection in journal._connections.values()}
+            own = _connections(journal)
             journal.close()
             os._exit(0 if fine and not own & inherited else 1)
         finally:
@@ -88,7 +95,7 @@ def test_a_forked_process_has_connections_of_its_own(journal: Journal) -> None:
     assert [one.seq for one in found] == [*range(2, 42)]
     assert sorted(one.worker for one in found) == ["child"] * 20 + ["parent"] * 20
     assert journal.beat("me", [Beat(1, 1)], LONGEST) == {1}
-    assert {id(connection) for connection in journal._connections.values()} >= inherited
+    assert _connections(journal) >= inherited
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
@@ -132,14 +139,11 @@ def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> 
 def test_a_frozen_writer_is_cut_off_by_the_server(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = postgres_url._SETTINGS.replace("timeout=30s", "timeout=200ms", 1)
-    assert quick != postgres_url._SETTINGS
     url = fresh_url(postgres)
     frozen, other = PostgresJournal(url), PostgresJournal(url)
     frozen.prepare()
     with monkeypatch.context() as patched:
-        patched.setattr(postgres_url, "_SETTINGS", quick)
-        frozen.close()
+        patched.setattr(postgres_module, "IDLE_TIMEOUT", 0.2)
         with pytest.raises(pb.errors.StorageError), frozen.transaction(0) as transaction:
             transaction.append(row(1, worker="frozen"))
             write(other, row(1))  # waits for as long as the other may be frozen

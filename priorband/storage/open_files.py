@@ -1,0 +1,98 @@
+"""Noticing that the files of an open study were removed, renamed or replaced.
+
+A process can go on writing to a file that has lost its name: nobody else will ever find what it
+writes, and SQLite does not notice. So before a result is acknowledged, the files at the study's
+path are compared with those that are open.
+"""
+
+import os
+from pathlib import Path
+from typing import final
+
+from priorband.storage.file_id import FileId, file_id
+from priorband.storage.sqlite_file import DATABASE_NAME
+
+
+@final
+class OpenFiles:
+    """The files that a study's connections have open: the database, its log and the log's index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = folder / DATABASE_NAME
+        self._log, self._index = (folder / f"{DATABASE_NAME}-{end}" for end in ("wal", "shm"))
+        self._database_id: FileId | None = None
+        self._log_ids: dict[Path, FileId] = {}
+        self.last_written = b""
+        """The size of the database and when it was written to, as of the last look at it."""
+
+    def remember_database(self) -> None:
+        """Note which file is the database, unless it was noted before.
+
+        It stays the same one, even after `close`: what this process knows comes from it.
+        """
+        if self._database_id is None:
+            self._database_id = file_id(self.database)
+
+    def remember_log(self) -> None:
+        """Note which files are the log and its index, once a connection has opened them.
+
+        SQLite deletes them when the last connection is closed, and not before.
+        """
+        ids = {path: file_id(path) for path in (self._log, self._index)}
+        self._log_ids = {path: found for path, found in ids.items() if found}
+        self._look_at_database()
+
+    def forget_log(self) -> None:
+        """Note that all connections are closed."""
+        self._log_ids = {}
+
+    def problem(self) -> str:
+        """What has become of the files, and what to do; empty if all are where they were."""
+        found = self._look_at_database()
+        if found is None and self._database_id is not None:
+            return (
+                f"{self.database} does not exist: it was removed or moved while the study was "
+                "open. Move it back to continue."
+            )
+        if found != self._database_id:
+            return (
+                f"{self.database} was replaced by another file while the study was open. Move the "
+                "old one back to continue, or start again to use the new one."
+            )
+        lost = self._lost_log_file()
+        if lost is None:
+            return ""
+        return (
+            f"{lost} was removed or replaced while the study was open, so nobody would find new "
+            "results. Stop all workers of the study, which keep their results, and start them "
+            "again. `priorband journal check` shows whether the study is complete."
+        )
+
+    def _lost_log_file(self) -> Path | None:
+        for path, known in self._log_ids.items():
+            if file_id(path) != known:
+                return path
+        return None
+
+    @property
+    def log_lost(self) -> bool:
+        """Whether the log or its index is no longer where it was, although the database is."""
+        return self._lost_log_file() is not None and self._look_at_database() == self._database_id
+
+    @property
+    def log_replaced(self) -> bool:
+        """Whether another process may have begun a new log where the lost one was."""
+        return any(
+            file_id(path) not in (None, known) and (path == self._index or path.stat().st_size)
+            for path, known in self._log_ids.items()
+        )
+
+    def _look_at_database(self) -> FileId | None:
+        if self._database_id is None:
+            return None
+        try:
+            status = os.stat(self.database)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        self.last_written = b"%d %d" % (status.st_size, status.st_mtime_ns)
+        return status.st_dev, status.st_ino

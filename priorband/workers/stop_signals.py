@@ -1,6 +1,7 @@
 """Requests to stop: the first lets the running step finish, the second interrupts it."""
 
 import math
+import os
 import signal
 import threading
 import time
@@ -57,3 +58,30 @@ class StopSignals:
         self._on_request(reason, self.count)
         if self.count > 1:
             raise KeyboardInterrupt(reason)
+
+
+def handle_in_this_process(handler: Callable[[int, FrameType | None], None]) -> None:
+    """Handle `SIGNALS` with a function, but not in processes that are forked from this one.
+
+    These would inherit it, and not end when they are sent SIGTERM, as `Process.terminate` does.
+    """
+    for number in SIGNALS:
+        signal.signal(number, handler)
+
+    def reset() -> None:
+        for number in SIGNALS:
+            if signal.getsignal(number) is handler:
+                is_ctrl_c = number == signal.SIGINT
+                signal.signal(number, signal.default_int_handler if is_ctrl_c else signal.SIG_DFL)
+        unblock()
+
+    masks: list[set[int]] = []  # a signal during the fork waits until the handlers are reset
+
+    def block() -> None:
+        masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS))
+
+    def unblock() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, masks.pop())
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=block, after_in_parent=unblock, after_in_child=reset)

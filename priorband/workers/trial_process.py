@@ -21,7 +21,7 @@ from priorband.errors import MethodError
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.guarded_process import GuardedProcess, start_session
 from priorband.workers.objective_results import Objective, evaluate
-from priorband.workers.stop_signals import SIGNALS
+from priorband.workers.stop_signals import handle_in_this_process
 
 _NAME = "a trial of priorband"
 AFTER_TERM = 5.0  # seconds between SIGTERM and SIGKILL
@@ -109,8 +109,7 @@ def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: 
         del frame
         stop_reasons.append(signal.Signals(number).name)
 
-    for number in SIGNALS:  # batch systems send them to every process of a job
-        signal.signal(number, handle)
+    handle_in_this_process(handle)  # batch systems send signals to every process of a job
 
     pipe_lock = threading.Lock()  # an objective may report from several threads
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,42 @@ def starts_processes(trial: "pb.Attempt") -> float:
     while ending == "wait-for-ever" and gate.exists():
         time.sleep(0.2)
     return 0.5
+
+
+def loads_data(trial: "pb.Attempt") -> float:
+    """Load data with processes of torch that stay for the next epoch."""
+    import torch
+    from torch.utils.data import DataLoader, TensorDataset
+
+    gate = Path(os.environ[GATE])
+    loader = DataLoader(
+        TensorDataset(torch.arange(8.0)),
+        num_workers=2,
+        persistent_workers=True,
+        worker_init_fn=partial(_register_loader, gate),
+    )
+    total = sum(float(batch[0]) for batch in loader)
+    while (gate / "wait").exists():
+        time.sleep(0.02)
+    return total
+
+
+def _register_loader(gate: Path, number: int) -> None:
+    register(gate, f"loader-0-{number}")
+
+
+def trains_in_ranks(trial: "pb.Attempt") -> float:
+    """Start two ranks that do not end by themselves."""
+    import torch.multiprocessing
+
+    del trial
+    ranks: Any = torch.multiprocessing
+    ranks.spawn(_rank, (Path(os.environ[GATE]),), nprocs=2)
+    return 0.5
+
+
+def _rank(number: int, gate: Path) -> None:
+    runs(gate, f"rank-0-{number}")
 
 
 def started_pids(gate: Path, kind: str = "*") -> dict[str, int]:
@@ -80,7 +117,7 @@ def _is_locked(path: Path) -> bool:
     return False
 
 
-def _run(gate: Path, name: str) -> None:
+def runs(gate: Path, name: str) -> None:
     """Run until the test is over."""
     register(gate, name)
     while gate.exists():
@@ -105,7 +142,7 @@ def _session(gate: Path, name: str) -> None:
 def _forked(gate: Path, name: str) -> None:
     """Start a process that has all files of the objective open."""
     if not os.fork():
-        _run(gate, name)
+        runs(gate, name)
 
 
 def _daemon(gate: Path, name: str) -> None:
@@ -118,7 +155,7 @@ def _daemon(gate: Path, name: str) -> None:
     if os.fork():
         os._exit(0)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    _run(gate, name)
+    runs(gate, name)
 
 
 def _relay(gate: Path, name: str) -> None:
@@ -144,4 +181,4 @@ KINDS: dict[str, Callable[[Path, str], None]] = {
 }
 
 if __name__ == "__main__":
-    _run(Path(sys.argv[1]), sys.argv[2])
+    runs(Path(sys.argv[1]), sys.argv[2])

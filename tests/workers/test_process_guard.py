@@ -1,5 +1,6 @@
 """Whatever a trial has started is ended with it, however the trial or its worker ends."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -7,6 +8,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from multiprocessing import shared_memory
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +18,16 @@ import pytest
 from amounts import slow
 from objectives import GATE
 from single_trial import trial_end
-from started_processes import KINDS, TRIAL, alive, parent, started_pids, starts_processes
+from started_processes import (
+    KINDS,
+    TRIAL,
+    alive,
+    loads_data,
+    parent,
+    runs,
+    started_pids,
+    starts_processes,
+)
 from waiting import LONGEST, wait_until
 
 import priorband as pb
@@ -37,18 +50,22 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.rename(tmp_path / "over")  # ends those that a failed test has left
 
 
-def run(where: Path, *words: object, **options: Any) -> "subprocess.Popen[str]":
+@contextmanager
+def run(where: Path, *words: object) -> Iterator["subprocess.Popen[str]"]:
     """`priorband run` with the objective `starts_processes`, in a session of its own."""
     words = ("run", where, *OBJECTIVE, "--trials", 2, "--grace", 3, *words)
-    return subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "priorband", *map(str, words)],
         cwd=HERE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        **options,
-    )
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def wait_for_start(gate: Path, trials: int = 1) -> None:
@@ -220,3 +237,69 @@ def test_a_trial_does_not_end_with_the_thread_that_started_it(tmp_path: Path, ga
         messages += started[0].receive(1.0)
     started[0].close()
     assert messages[-1]["done"]["loss"] == 0.5 and not alive(gate)
+
+
+def uses_processes(trial: pb.Attempt) -> float:
+    """Use `multiprocessing` in all its ways, and leave the processes running."""
+    gate = Path(os.environ[GATE])
+    for method in ("fork", "spawn", "forkserver"):
+        context: Any = multiprocessing.get_context(method)
+        with context.Pool(2) as pool:
+            assert pool.map(abs, [-1, 2]) == [1, 2]
+        context.Process(target=runs, args=(gate, f"{method}-0-1"), daemon=False).start()
+    memory = shared_memory.SharedMemory(create=True, size=100)
+    memory.close()
+    memory.unlink()
+    wait_until(lambda: len(started_pids(gate)) == 3, "the processes")
+    return 0.5
+
+
+@slow
+def test_a_trial_may_use_multiprocessing(tmp_path: Path, gate: Path) -> None:
+    ended = trial_end(tmp_path / "study", uses_processes)
+    assert ended["kinds"] == ["asked", "told"], ended
+    assert not alive(gate)
+
+
+@slow
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install torch")
+@pytest.mark.parametrize("killed", [False, True])
+def test_data_loaders_are_ended_with_their_trial(tmp_path: Path, gate: Path, killed: bool) -> None:
+    if not killed:
+        ended = trial_end(tmp_path / "study", loads_data)
+        assert ended["kinds"] == ["asked", "told"], ended
+        assert len(started_pids(gate)) == 2 and not alive(gate)
+        return
+    (gate / "wait").touch()
+    objective = ("--objective", "started_processes:loads_data")
+    with run(tmp_path / "study", *objective) as process:
+        wait_until(lambda: len(started_pids(gate)) == 2, "the loaders")
+        process.kill()
+    wait_for_end(gate)
+
+
+@slow
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed: pip install torch")
+def test_ranks_that_an_objective_starts_are_ended_with_their_worker(
+    tmp_path: Path, gate: Path
+) -> None:
+    objective = ("--objective", "started_processes:trains_in_ranks")
+    with run(tmp_path / "study", *objective) as process:
+        wait_until(lambda: len(started_pids(gate)) == 2, "the ranks")
+        process.kill()
+    wait_for_end(gate)
+
+
+@slow
+@pytest.mark.parametrize("who", ["inner", "outer"])
+def test_a_guard_that_was_stopped_does_not_keep_a_trial_alive(
+    tmp_path: Path, gate: Path, who: str
+) -> None:
+    """A guard cannot block SIGSTOP. The worker, or the other guard, then does without it."""
+    (gate / "end").write_text("wait")
+    with run(tmp_path / "study") as process:
+        wait_for_start(gate)
+        os.kill(chain(gate)[who], signal.SIGSTOP)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=LONGEST)
+    wait_for_end(gate)

@@ -1,6 +1,7 @@
 """Trials that fail in a process of their own: told apart, and the worker goes on."""
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -64,6 +65,15 @@ def leaves_a_child(trial: pb.Attempt) -> dict[str, Any]:
     return {"loss": 0.5, "left": left.pid}
 
 
+def terminates_a_fork(trial: pb.Attempt) -> float:
+    process = multiprocessing.get_context("fork").Process(target=time.sleep, args=(600,))
+    process.start()
+    process.terminate()
+    process.join()
+    assert process.exitcode == -signal.SIGTERM
+    return 0.5
+
+
 def prints(trial: pb.Attempt) -> float:
     for _ in range(20):
         print("x" * 100_000)
@@ -108,6 +118,10 @@ def test_what_a_trial_leaves_running_is_ended_with_it(tmp_path: Path) -> None:
             return True
 
     wait_until(is_gone, "the child to be ended")
+
+
+def test_a_process_that_a_trial_forks_can_be_terminated(tmp_path: Path) -> None:
+    assert trial_end(tmp_path, terminates_a_fork, trial_seconds=60.0)["loss"] == 0.5
 
 
 def test_what_a_trial_prints_goes_to_its_log(tmp_path: Path) -> None:

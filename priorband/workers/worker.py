@@ -75,6 +75,7 @@ class Worker:
         with self.stop_signals:
             try:
                 self._submit_spooled()
+                self._retry(self.runner.checkpoints.claim)
                 return self._work()
             except KeyboardInterrupt:
                 return WorkerEnd("stopped", self.stop_signals.reason)

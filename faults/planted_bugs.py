@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from priorband import arguments
@@ -174,16 +173,15 @@ def _head_first() -> None:
 def _torn_checkpoints() -> None:
     """Copy a checkpoint to its final name directly, not atomically."""
 
-    def put(
-        self: Checkpoints, trial: int, attempt: int, step: float, source: Path, *_: bool
-    ) -> None:
-        folder = self.folder(trial)
-        shutil.copytree(source, folder / f"{attempt}.step-{step!r}")
-        for path in folder.glob(f"{attempt}.step-*"):
-            if path.name != f"{attempt}.step-{step!r}":
+    def seal(self: Checkpoints, trial: int, attempt: int, step: float) -> None:
+        saved = self.checkpoint_dir(trial, attempt).parent
+        copy = self.checkpoint_dir(trial, attempt, f".step-{step!r}").parent
+        shutil.copytree(saved, copy)
+        for path in copy.parent.glob(f"{attempt}.step-*"):
+            if path != copy:
                 shutil.rmtree(path)
 
-    _patch(Checkpoints, "put", put)
+    _patch(Checkpoints, "seal", seal)
 
 
 @_found_by("cut")

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import final
 
+import priorband as pb
 from faults.planted_bugs import plant_bug
 from faults.results import Check, MissingRequirement, Result, expect_below, expect_none, results_of
 from faults.study_setup import Setting, StudySetup, new_setup
@@ -113,7 +114,7 @@ class KillPoints:
             study.tell(trial, loss(trial))
             self.setup.log.write("told", trial.id, loss=loss(trial))
         elif self.phase == "checkpoint":
-            _save_two_steps(Checkpoints(Path(self.setup.where)), ready)
+            _save_two_steps(_checkpoints(study, self.setup.where), ready)
         else:
             trial = study.ask()
             study.tell(trial, loss(trial))
@@ -137,7 +138,7 @@ class KillPoints:
             if not study.replay().exact:
                 raise AssertionError("replay differs")
             if self.phase == "checkpoint":
-                _check_checkpoint(Checkpoints(Path(self.setup.where)))
+                _check_checkpoint(_checkpoints(study, self.setup.where))
 
 
 def _without_study(setup: StudySetup) -> StudySetup:
@@ -146,6 +147,10 @@ def _without_study(setup: StudySetup) -> StudySetup:
     base, named, _ = setup.where.partition("#")
     where = f"{base}#study-{mark}" if named else str(setup.folder / mark)
     return StudySetup(setup.folder, where, setup.setting)
+
+
+def _checkpoints(study: pb.DurableStudy, where: str) -> Checkpoints:
+    return Checkpoints(Path(where), study.ledger.study, lambda trial: "a configuration")
 
 
 def _save_two_steps(checkpoints: Checkpoints, ready: Callable[[], None]) -> None:

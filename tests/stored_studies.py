@@ -13,6 +13,7 @@ from priorband.durable.messages import Assignment, Report
 from priorband.events import Event
 from priorband.problem import Problem
 from priorband.repair.salvage import Salvage
+from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.high_water import HighWater
 from priorband.storage.journal import FORMAT, Row, sealed
 from priorband.storage.json_text import from_json, to_json
@@ -106,6 +107,11 @@ def write_shapes(folder: Path) -> Shapes:
             file.seek(start)
             file.write(whole[start : start + PAGE])
     return Shapes(closed, live, copied, halfway, older, earlier, happened, last)
+
+
+def checkpoints_in(folder: Path, study: str = "0123456789abcdef") -> Checkpoints:
+    """The checkpoints in a folder, all of one configuration."""
+    return Checkpoints(folder, study, lambda trial: "config")
 
 
 def events(where: str | Path, read_only: bool = True) -> tuple[Event, ...]:

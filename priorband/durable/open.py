@@ -25,6 +25,7 @@ from priorband.problem import Problem, make_problem, optimizer_of
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage.addresses import EXAMPLE, SCHEMES, is_address, shown
+from priorband.storage.folder_owner import owner_at, require_no_trials, require_own
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import worker_name
 from priorband.storage.journal import Row, sealed
@@ -64,7 +65,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
         maximize: whether higher values are better; False for a new study. The objective of `tune`
             then returns the value itself. `tell` always takes a loss: the negative of the value.
-        folder: where the checkpoints of a study in a database are kept; all workers must see it.
+        folder: where the checkpoints of a study in a database are kept: a folder of its own that
+            all workers see. The first worker creates it.
         lease: for how many seconds a worker on another machine may be silent before its trial
             goes to another one.
         retries: after how many attempts a trial has failed, by kind of failure, such as
@@ -77,7 +79,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     Raises:
         ArgumentError: if an argument is not allowed, such as a URL of another kind.
         FormatError: if there is no study and no space was given, or a newer version wrote it.
-        MismatchError: if the study was created with another problem.
+        MismatchError: if the study was created with another problem, or the folder holds the
+            checkpoints of another study.
         DamagedError: if the study's records are not what was written.
         StorageError: if the storage is busy, full or not reachable.
 
@@ -101,8 +104,11 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
                 hint = "" if read_only else " Give a space to create it, or fix the path."
                 raise FormatError(f"There is no study in {journal.where}.{hint}")
             problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
+            _require_no_trials(journal, checkpoints)
             _create(journal, problem, bool(maximize))
         created = creation(journal)
+        if not read_only:
+            require_own(checkpoints, owner_at(checkpoints), created.study, journal.where)
         given = (space, fidelity, method, seed, prior)
         problem = _agreed_problem(journal.where, created.problem, given)
         _check_direction(journal.where, created.maximize, maximize)
@@ -159,9 +165,9 @@ def creation(journal: StudyJournal) -> CreatedRecord:
     return record
 
 
-def created_record(problem: Problem, maximize: bool) -> CreatedRecord:
-    """The record of a new study's creation, with a new id."""
-    return CreatedRecord(os.urandom(8).hex(), problem_data(problem), maximize)
+def created_record(problem: Problem, maximize: bool, study: str | None = None) -> CreatedRecord:
+    """The record of a new study's creation, with a new id, or with the one that it had before."""
+    return CreatedRecord(study or os.urandom(8).hex(), problem_data(problem), maximize)
 
 
 def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -> Path:
@@ -177,6 +183,15 @@ def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -
             )
         return journal.folder
     return Path(folder if folder is not None else f"priorband-{journal.name}").absolute()
+
+
+def _require_no_trials(journal: StudyJournal, folder: Path) -> None:
+    """Raise `MismatchError` if there are checkpoints where a study is to be created."""
+    try:
+        require_no_trials(folder)
+    except MismatchError:
+        if not journal.exists():  # or else another process has just created it, and works on it
+            raise
 
 
 def _create(journal: StudyJournal, problem: Problem, maximize: bool) -> None:

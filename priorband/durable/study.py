@@ -9,6 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, final
 
@@ -46,6 +47,7 @@ from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.identity import worker_name
 from priorband.storage.journal import Journal, Transaction
+from priorband.storage.json_text import to_json
 from priorband.study import BaseStudy
 from priorband.trial import IMPORTED, Observation, Trial
 
@@ -88,17 +90,21 @@ class DurableStudy(BaseStudy):
     ) -> None:
         self.journal = journal
         self.problem = problem
-        self.checkpoints = Checkpoints(folder) if folder else None
         self.worker = worker_name()
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
-        self._dispatcher = Dispatcher(
-            self._view, journal, self.checkpoints, allowed_attempts(retries), lease
-        )
         self._lock = threading.RLock()
         self._unfinished: object = None
         """A transaction that has not ended; what it wrote may not be remembered."""
         self.refresh()
+        self.checkpoints = (
+            Checkpoints(folder, self.ledger.study, self._config_digest, journal.where)
+            if folder
+            else None
+        )
+        self._dispatcher = Dispatcher(
+            self._view, journal, self.checkpoints, allowed_attempts(retries), lease
+        )
         self._dispatcher.opened_at = self.ledger.seq
 
     def __enter__(self) -> "DurableStudy":
@@ -115,6 +121,8 @@ class DurableStudy(BaseStudy):
         """Close files, connections and the thread. Trials that are held are left to others."""
         self.heartbeat.stop()
         self.journal.close()
+        if self.checkpoints is not None:
+            self.checkpoints.close()
 
     @property
     def where(self) -> str:
@@ -320,6 +328,11 @@ class DurableStudy(BaseStudy):
         """
         self.heartbeat.say = say
         self.journal.say = say
+
+    def _config_digest(self, trial: int) -> str:
+        """A short text that tells a trial's configuration from others."""
+        stored = to_json(self._view.write_config(self.state.history.trial(trial).config))
+        return blake2b(stored.encode(), digest_size=8).hexdigest()
 
     def _settle(self, report: Report) -> bool:
         with self._writing() as transaction:

@@ -1,21 +1,23 @@
 """Checking a study: what is wrong with it, without changing it."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import final
 
 from priorband.durable.ledger import ConfigReader, Ledger
 from priorband.durable.open import StudyJournal, journal_at
 from priorband.durable.problem_data import problem_from_data
-from priorband.durable.records import INVALID, decode
+from priorband.durable.records import INVALID, CreatedRecord, decode
 from priorband.durable.serialize import config_reader, from_data
-from priorband.errors import MethodError
+from priorband.errors import FormatError, MethodError
 from priorband.history import History
 from priorband.repair.scan import Finding, Scan
 from priorband.repair.scan_postgres import scan_database
 from priorband.repair.scan_sqlite import scan_folder
 from priorband.repair.verify import verified
 from priorband.space.config import Config
+from priorband.storage.folder_owner import MARKER, TRIALS, owner_at
 from priorband.storage.journal import Row
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import frozen
@@ -66,6 +68,8 @@ def check(where: str | Path) -> CheckResult:
     invalid = _invalid_records(verification.rows)
     asked = sum(row.kind == "asked" for row in verification.rows)
     findings = (*scan.findings, *verification.lost, *verification.doubts, *invalid)
+    if isinstance(journal, SqliteJournal):
+        findings += tuple(_foreign_checkpoints(journal.folder, verification.rows, findings))
     return CheckResult(journal.where, len(verification.rows) - len(invalid), asked, findings)
 
 
@@ -74,6 +78,34 @@ def scan_study(journal: StudyJournal, where: str | Path) -> Scan:
     if isinstance(journal, SqliteJournal):
         return scan_folder(journal.folder)
     return scan_database(str(where))
+
+
+def _foreign_checkpoints(
+    folder: Path, rows: Iterable[Row], findings: Iterable[Finding]
+) -> list[Finding]:
+    """A finding if the checkpoints belong to another study than the records."""
+    marker = f"{TRIALS}/{MARKER}"
+    if any(finding.where in (TRIALS, marker) for finding in findings):
+        return []  # it is a link, or not a folder
+    try:
+        found = owner_at(folder)
+    except (FormatError, OSError) as error:
+        return [Finding(marker, f"cannot be read: {error}")]
+    study = study_id(rows)
+    if found is None or study in ("", found.study):
+        return []
+    what = f"belongs to {found}, but the records are those of study {study}"
+    return [Finding(TRIALS, f"{what}: the files of two studies were mixed up")]
+
+
+def study_id(rows: Iterable[Row]) -> str:
+    """The id in the record of the creation; empty if that is lost, or invalid."""
+    for row in rows:
+        if row.seq == 1:
+            with suppress(*INVALID):
+                record = decode(row)
+                return record.study if isinstance(record, CreatedRecord) else ""
+    return ""
 
 
 def _invalid_records(rows: Iterable[Row]) -> list[Finding]:

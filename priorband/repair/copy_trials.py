@@ -7,24 +7,35 @@ import stat
 from collections.abc import Collection
 from pathlib import Path
 
+from priorband.errors import FormatError
 from priorband.repair.scan import Finding
-from priorband.storage.checkpoints import sync_tree
+from priorband.storage.folder_owner import MARKER, TRIALS, FolderOwner
+from priorband.storage.held_folder import hold_folder
+from priorband.storage.safe_files import open_own
 
 
-def copy_trials(old: Path, new: Path, trials: Collection[int]) -> list[Finding]:
-    """Copy the folders of some trials, without following links; what was not copied, and why."""
-    source, not_copied = old / "trials", list[Finding]()
+def copy_trials(
+    old: Path, new: Path, trials: Collection[int], owner: FolderOwner | None, study: str
+) -> list[Finding]:
+    """Copy the folders of some trials, without following links; what was not copied, and why.
+
+    Nothing is copied from a folder whose owner is another study.
+    """
+    source, not_copied = old / TRIALS, list[Finding]()
+    if owner is not None and owner.study != study:
+        return [Finding(TRIALS, f"belongs to {owner}, so it is not copied")]
     if source.is_symlink() or not source.is_dir():
-        finding = Finding("trials", "is not a folder, so it is not copied")
+        finding = Finding(TRIALS, "is not a folder, so it is not copied")
         return [finding] if os.path.lexists(source) else []
-    for name in sorted(os.listdir(source)):
+    for name in sorted(set(os.listdir(source)) - {MARKER}):  # the next worker writes it again
         reason = _reason_not_to_copy(source / name, trials)
         if reason:
-            not_copied.append(Finding(f"trials/{name}", f"{reason}, so it is not copied"))
+            not_copied.append(Finding(f"{TRIALS}/{name}", f"{reason}, so it is not copied"))
         else:
-            not_copied += _copy_trial(source / name, new / "trials" / name)
-    if (new / "trials").exists():
-        sync_tree(new)
+            not_copied += _copy_trial(source / name, new / TRIALS / name)
+    if (new / TRIALS).exists():
+        with hold_folder(new) as folder:
+            folder.sync_tree()
     return not_copied
 
 
@@ -54,10 +65,16 @@ def _copy_trial(old: Path, new: Path) -> list[Finding]:
         return refused
 
     try:
-        shutil.copytree(old, new, symlinks=True, ignore=ignored)
-    except (OSError, shutil.Error) as error:
-        not_copied.append(Finding(f"trials/{old.name}", f"could not be copied in full: {error}"))
+        shutil.copytree(old, new, symlinks=True, ignore=ignored, copy_function=_copy_file)
+    except (OSError, shutil.Error, FormatError) as error:
+        not_copied.append(Finding(f"{TRIALS}/{old.name}", f"could not be copied in full: {error}"))
     return not_copied
+
+
+def _copy_file(old: str, new: str) -> None:
+    with os.fdopen(open_own(Path(old), os.O_RDONLY), "rb") as source, open(new, "xb") as target:
+        shutil.copyfileobj(source, target)
+    shutil.copystat(old, new, follow_symlinks=False)
 
 
 def _copyable(mode: int, links_allowed: bool) -> bool:

@@ -13,11 +13,12 @@ from priorband.durable.problem_data import differences, problem_data, problem_fr
 from priorband.durable.records import INVALID, CreatedRecord, decode, sealed_row
 from priorband.errors import DamagedError, FormatError, MethodError, MismatchError
 from priorband.problem import Problem
-from priorband.repair.check import scan_study
+from priorband.repair.check import scan_study, study_id
 from priorband.repair.copy_trials import copy_trials
 from priorband.repair.rebuild import rebuilt
 from priorband.repair.scan import Finding
 from priorband.repair.verify import verified
+from priorband.storage.folder_owner import FolderOwner, owner_at
 from priorband.storage.identity import worker_name
 from priorband.storage.journal import FORMAT, Row, refuse_version
 from priorband.storage.sqlite import SqliteJournal
@@ -69,11 +70,15 @@ def salvage(
         if scan.version in _NEWER:
             refuse_version(scan.version, source.where)
         verification = verified(scan)
-        created, problem, lost = _creation(verification.rows, problem, maximize, source.where)
+        owner = _owner(source)
+        created, problem, lost = _creation(
+            verification.rows, problem, maximize, source.where, owner
+        )
         rest = [row for row in verification.rows if row.seq > 1]
         records = rebuilt(created, rest, problem, worker_name())
         target.prepare()
-        left = copy_trials(checkpoint_folder(source), checkpoint_folder(target), records.same)
+        folders = checkpoint_folder(source), checkpoint_folder(target)
+        left = copy_trials(*folders, records.same, owner, study_id([created]))
         with target.transaction(0) as transaction:
             if transaction.rows:
                 raise _taken(target)
@@ -85,7 +90,11 @@ def salvage(
 
 
 def _creation(
-    rows: Iterable[Row], given: Problem | None, maximize: bool, where: str
+    rows: Iterable[Row],
+    given: Problem | None,
+    maximize: bool,
+    where: str,
+    owner: FolderOwner | None,
 ) -> tuple[Row, Problem, list[Finding]]:
     """The first row and the problem, stored or given; and why the stored row was not usable."""
     lost = list[Finding]()
@@ -102,7 +111,16 @@ def _creation(
             "study is about. Give it again: salvage(where, new, problem=Problem(...))."
         )
     at = min((row.at for row in rows), default=time.time())
-    return sealed_row(created_record(given, maximize), 1, worker_name(), at, 0), given, lost
+    record = created_record(given, maximize, owner.study if owner else None)
+    return sealed_row(record, 1, worker_name(), at, 0), given, lost
+
+
+def _owner(source: StudyJournal) -> FolderOwner | None:
+    """Which study the checkpoints of a damaged one belong to; None if that is not known."""
+    try:
+        return owner_at(checkpoint_folder(source))
+    except (FormatError, OSError):
+        return None
 
 
 def _stored_problem(row: Row, given: Problem | None, where: str) -> Problem:

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from priorband.errors import FormatError
 from priorband.storage.json_text import from_json
-from priorband.storage.safe_files import sync_folder
+from priorband.storage.safe_files import open_own, sync_folder
 
 VARIABLE = "PRIORBAND_SPOOL"
 """The environment variable that names a folder to try first."""
@@ -21,7 +21,21 @@ class Spool:
 
     def __init__(self, study: str) -> None:
         self.study = study
-        self._folders = [folder / _safe_name(study) for folder in _root_folders()]
+        self.refused: dict[Path, str] = {}
+        """The places that cannot be used, and why: a result there would never be submitted."""
+        self._folders: list[Path] = []
+        for root in _root_folders():
+            folder = root / _safe_name(study)
+            reason = _reason_to_refuse(root, shared=True) or _reason_to_refuse(folder)
+            if reason:
+                self.refused[root] = reason
+            else:
+                self._folders.append(folder)
+
+    @property
+    def place(self) -> Path | None:
+        """Where a result is kept; None if there is no usable place."""
+        return self._folders[0].parent if self._folders else None
 
     def put(self, name: str, report: dict[str, Any]) -> Path | None:
         """Save a report to a file; None if no disk would take it."""
@@ -29,7 +43,7 @@ class Spool:
         for folder in self._folders:
             try:
                 return _write(folder, f"{_safe_name(name)}.json", data)
-            except OSError:
+            except (OSError, FormatError):
                 continue
         return None
 
@@ -37,9 +51,10 @@ class Spool:
         """The reports that are waiting, by file. Files that are not reports are ignored."""
         reports = {}
         for folder in self._folders:
-            for path in sorted(folder.glob("*.json")) if _belongs_to_user(folder) else ():
+            for path in [] if _reason_to_refuse(folder) else sorted(folder.glob("*.json")):
                 try:
-                    data = from_json(path.read_text(encoding="utf-8"))
+                    with os.fdopen(open_own(path, os.O_RDONLY), encoding="utf-8") as file:
+                        data = from_json(file.read())
                 except (OSError, ValueError, FormatError):
                     continue
                 if data.get("study") == self.study and isinstance(data.get("report"), dict):
@@ -62,24 +77,42 @@ def _root_folders() -> list[Path]:
     return [Path(chosen), *usual] if chosen else usual
 
 
-def _belongs_to_user(folder: Path) -> bool:
-    """Whether a folder belongs to this user: in /tmp, anyone can create one."""
+def _reason_to_refuse(folder: Path, shared: bool = False) -> str:
+    """Why results cannot be kept in a folder; empty if they can, or if it does not exist yet.
+
+    In the folder of another user they could be read, changed or removed, and in /tmp anyone can
+    create a folder of any name. A `shared` folder, in which there is one for each study, may also
+    belong to root, and be a link.
+    """
+    users = [] if not hasattr(os, "getuid") else [os.getuid(), *([0] if shared else [])]
     try:
-        status = os.lstat(folder)
-    except OSError:
-        return False
-    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    return stat.S_ISDIR(status.st_mode) and own
+        status = os.stat(folder, follow_symlinks=shared)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"it cannot be used ({error})"
+    if not stat.S_ISDIR(status.st_mode):
+        return "it is not a folder"
+    if users and status.st_uid not in users:
+        return f"it belongs to another user (uid {status.st_uid})"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else "it cannot be written to"
 
 
 def _write(folder: Path, name: str, data: bytes) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    part, path = folder / f"{name}.{os.getpid()}.part", folder / name
-    with open(part, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    if reason := _reason_to_refuse(folder):
+        raise FormatError(f"{folder} cannot hold results: {reason}.")
+    part, path = folder / f"{name}.{os.urandom(4).hex()}.part", folder / name
+    file = open_own(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        with os.fdopen(file, "wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     sync_folder(folder)
     return path
 

@@ -1,8 +1,6 @@
 """The `trial` that is passed to an objective: one attempt at evaluating a configuration."""
 
 import json
-import os
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -10,10 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol, final
 
 from priorband.arguments import checked_loss, json_metric
-from priorband.errors import LossError
+from priorband.errors import FormatError, LossError, MismatchError
 from priorband.numeric import real, whole
 from priorband.space.config import Config
-from priorband.storage.checkpoints import Checkpoints, stamp
+from priorband.storage.checkpoints import Checkpoints, Held
 from priorband.values import frozen
 
 
@@ -46,6 +44,12 @@ class TrialTask:
     """The folder of the study's checkpoints."""
     seed: int
     maximize: bool = False
+    study: str = ""
+    """The study's id."""
+    config_digest: str = ""
+    """A digest of the configuration, which the checkpoints are marked with."""
+    held: Held | None = None
+    """The folder of all trials that the worker holds open: see `Checkpoints`."""
 
 
 class RankSync(Protocol):
@@ -112,7 +116,7 @@ class Attempt:
         self.rank, self.world_size = self._ranks.rank, self._ranks.world_size
         self.diverged = ""
         """Which reported loss was not finite; with several ranks they stop later, together."""
-        self._checkpoints = Checkpoints(task.root)
+        self._checkpoints = task_checkpoints(task)
         self._send, self._stop_reason = send, stopping
         self._workplace: Path | None = None
         if self.rank == 0 and self.world_size > 1:
@@ -129,7 +133,7 @@ class Attempt:
         if self._workplace is None and self.rank == 0:
             self._workplace = self._checkpoints.workplace(self.id, self.attempt)
         elif self._workplace is None:
-            self._workplace = self._checkpoints.folder(self.id) / str(self.attempt)
+            self._workplace = self._checkpoints.checkpoint_dir(self.id, self.attempt)
         return self._workplace
 
     @property
@@ -189,16 +193,15 @@ class Attempt:
         reached = real(step)
         if reached is None or reached < 0:
             raise LossError(f"A step must be a number of at least 0, got {step!r}.")
-        folder = self._checkpoints.folder(self.id) / f"{self.attempt}.part"
+        folder = self._checkpoints.checkpoint_dir(self.id, self.attempt, ".part")
         if self.rank == 0:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
+            self._checkpoints.new_part(self.id, self.attempt)
         self._ranks.synchronize("`checkpoint`")
         yield folder
         self._ranks.synchronize("the end of `checkpoint`")
         if self.rank == 0:
             last = reached >= self.fidelity
-            self._checkpoints.put(self.id, self.attempt, _whole_step(reached), folder, False, last)
+            self._checkpoints.put(self.id, self.attempt, _whole_step(reached), last)
 
     def _end_step(self, step: float) -> None:
         self._stop_if_diverged()
@@ -209,9 +212,11 @@ class Attempt:
 
     def _copy_checkpoint(self, step: float) -> None:
         """Copy what was saved in `checkpoint_dir`, if it has changed."""
-        current = stamp(self._workplace) if self._workplace else ()
-        if current and current != self._last_stamp:
-            with _disk_errors_as_warnings(f"The checkpoint of step {step:g}"):
+        if self._workplace is None:
+            return
+        with _disk_errors_as_warnings(f"The checkpoint of step {step:g}"):
+            current = self._checkpoints.stamp(self.id, self.attempt)
+            if current and current != self._last_stamp:
                 self._checkpoints.seal(self.id, self.attempt, step)
                 self._last_stamp = current
 
@@ -226,23 +231,22 @@ class Attempt:
 
     def _write_point(self, point: Mapping[str, Any]) -> None:
         with _disk_errors_as_warnings("A point of the curve"):
-            path = self._checkpoints.folder(self.id) / f"curve-{self.attempt}.jsonl"
-            with open(path, "a", encoding="utf-8", opener=_refuse_links) as curve:
-                curve.write(json.dumps(point) + "\n")
+            self._checkpoints.add_point(self.id, self.attempt, json.dumps(point))
+
+
+def task_checkpoints(task: TrialTask) -> Checkpoints:
+    """The checkpoints of a task's study, in the folder that its worker holds."""
+    return Checkpoints(task.root, task.study, lambda _: task.config_digest, held=task.held)
 
 
 @contextmanager
 def _disk_errors_as_warnings(what: str) -> Iterator[None]:
-    """Warn about errors such as a full disk instead of failing the training."""
+    """Warn about errors such as a full disk, or a FIFO for a file, instead of failing."""
     try:
         yield
-    except OSError as error:
+    except (OSError, FormatError, MismatchError) as error:
         with suppress(OSError, Warning):  # the log may be on the same disk
             warnings.warn(f"{what} could not be kept: {error}", stacklevel=1)
-
-
-def _refuse_links(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _whole_step(step: float) -> float:

@@ -200,10 +200,9 @@ def task_to_data(task: TrialTask) -> Message:
 def task_from_data(data: Message) -> TrialTask:
     """A task from the plain data that rank 0 has sent."""
     resume_from = Path(data["resume_from"]) if data["resume_from"] else None
-    config = Config(from_data(data["config"]))
-    return TrialTask(
-        **data | {"config": config, "root": Path(data["root"]), "resume_from": resume_from}
-    )
+    config, held = Config(from_data(data["config"])), data["held"]
+    changed = {"config": config, "root": Path(data["root"]), "resume_from": resume_from}
+    return TrialTask(**data | changed | {"held": tuple(held) if held else None})
 
 
 def _joint_failure(messages: list[Message]) -> AttemptResult | None:

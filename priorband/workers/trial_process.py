@@ -17,8 +17,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
-from priorband.errors import MethodError
-from priorband.workers.attempt import Attempt, TrialTask
+from priorband.errors import FormatError, MethodError, MismatchError
+from priorband.workers.attempt import Attempt, TrialTask, task_checkpoints
 from priorband.workers.guarded_process import GuardedProcess, start_session
 from priorband.workers.objective_results import Objective, evaluate
 from priorband.workers.stop_signals import handle_in_this_process
@@ -131,11 +131,11 @@ def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: 
 
 def _open_log(task: TrialTask, show_output: bool) -> None:
     """Send what the objective prints, and tracebacks of crashes, to a file of the trial."""
-    path = task.root / "trials" / str(task.trial) / f"log-{task.attempt}.txt"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     try:
-        log = os.open(path, flags, 0o666)
-    except OSError:
+        log = task_checkpoints(task).open_log(task.trial, task.attempt)
+    except (OSError, FormatError, MismatchError) as error:
+        with suppress(OSError):
+            print(f"The trial has no log: {error}", file=sys.stderr, flush=True)
         return
     if not show_output:
         sys.stdout.flush()

@@ -10,15 +10,17 @@ import signal
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, Literal, final
 
 from priorband.arguments import checked_flag, checked_seconds
 from priorband.durable.messages import Assignment, Report
 from priorband.durable.study import DurableStudy
-from priorband.errors import ArgumentError, MethodError
+from priorband.errors import ArgumentError, FormatError, MethodError
 from priorband.failures import FailureKind
 from priorband.numeric import one_of, real
-from priorband.storage.checkpoints import Checkpoints, sync_tree
+from priorband.storage.checkpoints import Checkpoints, Held
 from priorband.streams import RandomStream
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
@@ -112,7 +114,8 @@ class TrialRunner:
 
     def start(self, assignment: Assignment) -> tuple[TrialTask, TrialProcess | None]:
         """Prepare the task of an assigned trial, and start its process if it gets one."""
-        task = self._task(assignment)
+        held = self.checkpoints.hold()
+        task = self._task(assignment, held)
         if not self.options.fresh_process:
             return task, None
         self.checkpoints.folder(task.trial)
@@ -125,6 +128,8 @@ class TrialRunner:
         task, child = started
         result = self._run_in_process(task) if child is None else self._run_in_child(task, child)
         number, attempt = assignment.trial.id, assignment.attempt
+        if result.get("kind") in ("raised", "crashed") and self.checkpoints.moved:
+            result = {"interrupted": f"the study's folder was moved; {result['reason']}"}
         if self.stop_signals.count and result.get("kind") in ("raised", "crashed"):
             # Batch systems signal every process of a job. The objective may have failed only
             # because a process that it had started, such as a data loader or a rank, was ended.
@@ -140,26 +145,29 @@ class TrialRunner:
     def _sync_checkpoint(self, number: int, attempt: int) -> None:
         """Write the checkpoint to disk before the result of its trial is recorded."""
         try:
-            folder = self.checkpoints.left_by(number, attempt)
-            if folder is not None:
-                sync_tree(folder)
-        except OSError as error:  # the result is still valid
-            self.checkpoints.remove(number)  # it may be incomplete: do not resume from it
+            if self.checkpoints.moved:  # since then, the objective could not save
+                self.checkpoints.remove(number)
+                return
+            self.checkpoints.sync(number, attempt)
+        except (OSError, FormatError) as error:  # the result is still valid
+            with suppress(OSError, FormatError):
+                self.checkpoints.remove(number)  # it may be incomplete: do not resume from it
             warnings.warn(f"The checkpoint of trial {number} is lost: {error}", stacklevel=2)
 
-    def _task(self, assignment: Assignment) -> TrialTask:
+    def _task(self, assignment: Assignment, held: Held | None) -> TrialTask:
         trial, problem = assignment.trial, self.study.problem
-        checkpoint = None
-        if assignment.attempt > 1:
-            checkpoint = self.checkpoints.take_over(trial.id, assignment.attempt, trial.fidelity)
+        checkpoint, attempt = None, assignment.attempt
+        note = partial(self.checkpoints.note, trial.id, attempt)
+        if attempt > 1:
+            checkpoint = self.checkpoints.take_over(trial.id, attempt, trial.fidelity, note)
         if checkpoint is None and trial.parent is not None:
-            folder = self.checkpoints.left_by(trial.parent, assignment.parent_attempt or 1)
+            folder = self.checkpoints.left_by(trial.parent, assignment.parent_attempt or 1, note)
             reached = self.study.state.history.trial(trial.parent).fidelity
             checkpoint = (folder, reached) if folder is not None else None
         resume_from, start = checkpoint or (None, 0)
         return TrialTask(
             trial.id,
-            assignment.attempt,
+            attempt,
             trial.config,
             trial.fidelity,
             problem.fidelity.integer,
@@ -168,6 +176,9 @@ class TrialRunner:
             self.checkpoints.root,
             int(RandomStream(problem.seed, trial.root, "objective").random() * 2**31),
             self.study.maximize,
+            self.checkpoints.study,
+            self.checkpoints.config_digest(trial.id),
+            held,
         )
 
     def _run_in_process(self, task: TrialTask) -> AttemptResult:

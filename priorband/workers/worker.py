@@ -75,7 +75,9 @@ class Worker:
         """Evaluate trials until the budget is spent, or until asked to stop."""
         with self.stop_signals:
             try:
+                self._say_refused_places()
                 self._submit_spooled()
+                self._retry(self.runner.checkpoints.claim)
                 return self._work()
             except KeyboardInterrupt:
                 return WorkerEnd("stopped", self.stop_signals.reason)
@@ -190,6 +192,13 @@ class Worker:
         if messages:
             self.say(f"{self.study.where} responds again.")
         return value
+
+    def _say_refused_places(self) -> None:
+        """Say where results cannot be kept while storage does not respond, and where they are."""
+        instead = self._spool.place
+        for place, reason in self._spool.refused.items():
+            used = f"{instead} is used instead" if instead else "there is no other place"
+            self.say(f"Results that cannot be submitted are not kept in {place}: {reason}; {used}.")
 
     def _submit_spooled(self) -> None:
         """Submit results that an earlier worker on this machine could not submit."""

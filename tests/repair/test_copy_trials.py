@@ -5,10 +5,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from stored_studies import Shapes, end, rows, write_rows
+from stored_studies import Shapes, checkpoints_in, end, rows, write_rows
 
+import priorband as pb
 from priorband.repair.salvage import salvage
-from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.journal import Row
 
 
@@ -17,7 +17,7 @@ def old(shapes: Shapes, place: Path) -> Path:
     """A study with checkpoints of some trials."""
     folder = place / "old"
     shutil.copytree(shapes.closed, folder)
-    checkpoints = Checkpoints(folder)
+    checkpoints = checkpoints_in(folder, study_of(folder))
     for trial in (0, 2, 7):
         work = checkpoints.workplace(trial, 1)
         (work / "model").write_text(f"of {trial}")
@@ -30,12 +30,18 @@ def test_checkpoints_curves_and_logs_move_along(old: Path, place: Path) -> None:
     made = salvage(old, place / "new")
     assert made.dropped == ()
     assert _files(place / "new" / "trials") == _files(old / "trials")
-    left = Checkpoints(place / "new").left_by(2, 1)
+    left = checkpoints_in(place / "new", study_of(old)).left_by(2, 1)
     assert left is not None and (left / "model").read_text() == "of 2"
 
 
+def study_of(where: Path) -> str:
+    """A study's id."""
+    with pb.open_study(where, read_only=True) as study:
+        return study.ledger.study
+
+
 def _files(folder: Path) -> dict[str, str]:
-    found = [path for path in folder.rglob("*") if path.is_file()]
+    found = [path for path in folder.rglob("*") if path.is_file() and path.name != "study.json"]
     return {str(path.relative_to(folder)): path.read_text() for path in found}
 
 
@@ -72,19 +78,22 @@ def test_links_and_odd_things_stay_behind_by_name(old: Path, place: Path) -> Non
     (trials / "2" / "2").symlink_to(outside)
     (trials / "notes").mkdir()
     (trials / "0007").mkdir()
-    os.mkfifo(trials / "7" / "1" / "pipe")
-    (trials / "7" / "1" / "latest").symlink_to(outside / "secret")
+    [saved] = (trials / "7").glob("1-*/checkpoint")
+    os.mkfifo(saved / "pipe")
+    (saved / "latest").symlink_to(outside / "secret")
     made = salvage(old, place / "new")
     assert {finding.where for finding in made.dropped} == {
         "trials/3",
         "trials/2/2",
         "trials/notes",
         "trials/0007",
-        "trials/7/1/pipe",
+        str(saved.relative_to(old) / "pipe"),
     }
     new = place / "new" / "trials"
     assert sorted(os.listdir(new)) == ["0", "2", "7"]
-    assert (new / "7" / "1" / "latest").is_symlink()  # within a checkpoint it is its maker's own
+    assert (
+        new / saved.relative_to(trials) / "latest"
+    ).is_symlink()  # within a checkpoint it is its maker's own
     assert sorted(os.listdir(outside)) == ["secret"]
 
 

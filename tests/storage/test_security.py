@@ -1,6 +1,7 @@
 """A stranger's study: no link leads out of it, nothing stored is run, odd names are only names."""
 
 import ast
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -10,20 +11,22 @@ from typing import Any
 
 import pytest
 from servers import fresh_url
-from stored_studies import EPOCHS, SPACE, Shapes, events, tell_some
+from stored_studies import EPOCHS, SPACE, Shapes, checkpoints_in, events, tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage import identity
-from priorband.storage.checkpoints import Checkpoints
 
 PACKAGE = Path(pb.__file__).parent
 
 LINKS = [
     *("study.db", "study.db-wal", "study.db-shm", "study.db-journal", "study.head", "study.lock"),
-    *("trials", "trials/0", "trials/0/1", "trials/0/1.part", "trials/0/1.step-3"),
-    *("trials/0/2", "trials/0/2.from-3", "trials/0/1/model", "trials/0/1/folder"),
+    *("trials", "trials/study.json", "trials/0", "trials/0/1-01234567", "trials/0/log-1.txt"),
+    *("trials/0/1.part-01234567", "trials/0/1.step-3-01234567", "trials/0/curve-1.jsonl"),
+    *("trials/0/2-01234567", "trials/0/2.from-3-01234567", "trials/0/1-01234567/identity.json"),
+    *("trials/0/1-01234567/checkpoint", "trials/0/1-01234567/checkpoint/model"),
+    *("trials/0/1", "trials/0/1.part", "trials/0/1.step-3", "trials/0/1/model"),
 ]
 
 
@@ -57,15 +60,16 @@ def _plant(path: Path, target: Path) -> None:
 
 def _work(folder: Path) -> Iterator[Callable[[], object]]:
     """All that may be done with a study's folder."""
-    checkpoints = Checkpoints(folder)
-    made = folder.parent / "made"
-    made.mkdir()
-    (made / "model").write_text("mine")
+    checkpoints = checkpoints_in(folder)
     yield lambda: _ask_and_tell(folder)
     yield lambda: checkpoints.workplace(0, 1)
-    yield lambda: (checkpoints.folder(0) / "1" / "model").exists()
-    yield lambda: checkpoints.put(0, 1, 3, made)
+    yield lambda: checkpoints.new_part(0, 1)
+    yield lambda: checkpoints.put(0, 1, 3)
     yield lambda: checkpoints.seal(0, 1, 4)
+    yield lambda: checkpoints.stamp(0, 1)
+    yield lambda: checkpoints.sync(0, 1)
+    yield lambda: os.close(checkpoints.open_log(0, 1))
+    yield lambda: checkpoints.add_point(0, 1, "{}")
     yield lambda: checkpoints.left_by(0, 1)
     yield lambda: checkpoints.take_over(0, 2)
     yield lambda: checkpoints.settle(0, 2)

@@ -124,7 +124,7 @@ def test_an_objective_may_change_the_directory(
         fresh_process=fresh_process,
     )
     assert losses(pb.open_study(tmp_path / "runs/it")) == [0.25]
-    assert (tmp_path / "runs/it/trials/0/1/weights").exists()
+    assert list((tmp_path / "runs/it/trials/0").glob("1-*/checkpoint/weights"))
 
 
 @pytest.mark.parametrize("objective", [raises_mutely, is_cancelled])

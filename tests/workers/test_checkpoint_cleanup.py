@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from objectives import EPOCHS, SPACE, counted
+from stored_studies import checkpoints_in
 
 import priorband as pb
-from priorband.storage.checkpoints import Checkpoints
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
@@ -22,7 +22,8 @@ def tuned(where: Path, method: str = "priorband", budget: float = 6, **options: 
 def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None:
     tuned(tmp_path)
     with pb.open_study(tmp_path) as study:
-        checkpoints = Checkpoints(tmp_path)
+        checkpoints = study.checkpoints
+        assert checkpoints is not None
         held = checkpoints.held()
         assert study.best is not None and study.best.trial.id in held
         assert set(held) == CheckpointCleanup(study, checkpoints).needed(held)
@@ -34,7 +35,8 @@ def test_only_what_can_be_continued_and_the_best_is_kept(tmp_path: Path) -> None
 def test_all_is_kept_on_request(tmp_path: Path) -> None:
     tuned(tmp_path, budget=3, keep="all")
     with pb.open_study(tmp_path) as study:
-        assert Checkpoints(tmp_path).held() == list(range(len(study.state.history)))
+        assert study.checkpoints is not None
+        assert study.checkpoints.held() == list(range(len(study.state.history)))
 
 
 def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
@@ -43,7 +45,8 @@ def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
         worker = Worker(study, counted, WorkerOptions(fresh_process=False))
         worker.cleanup.max_kept = 5
         worker.run()
-        assert len(Checkpoints(tmp_path).held()) <= 5 + 2  # and the best two
+        assert study.checkpoints is not None
+        assert len(study.checkpoints.held()) <= 5 + 2  # and the best two
         assert study.replay().exact
         continued = [t for t in study.state.history.trials if t.parent is not None]
         assert continued  # those whose parent's checkpoint was gone have started from scratch
@@ -51,12 +54,13 @@ def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_zombie_does_not_spoil_what_its_successor_goes_on_from(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path)
-    (checkpoints.workplace(3, 1) / "w").write_text("five")
+    checkpoints = checkpoints_in(tmp_path)
+    work = checkpoints.workplace(3, 1)
+    (work / "w").write_text("five")
     checkpoints.seal(3, 1, 5)
     taken = checkpoints.take_over(3, 2)
     assert taken is not None and taken[1] == 5
-    (tmp_path / "trials/3/1/w").write_text("six")
+    (work / "w").write_text("six")
     checkpoints.seal(3, 1, 6)  # the first attempt was not dead after all
     assert (taken[0] / "w").read_text() == "five"
     again = checkpoints.take_over(3, 3)
@@ -66,14 +70,15 @@ def test_a_zombie_does_not_spoil_what_its_successor_goes_on_from(tmp_path: Path)
 def test_a_checkpoint_is_complete_or_not_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints = Checkpoints(tmp_path)
-    (checkpoints.workplace(0, 1) / "w").write_text("one")
+    checkpoints = checkpoints_in(tmp_path)
+    work = checkpoints.workplace(0, 1)
+    (work / "w").write_text("one")
     checkpoints.seal(0, 1, 1)
 
-    def no_room(source: object, target: object) -> None:
+    def no_room(source: object, target: object, **folders: object) -> None:
         raise OSError("no room")
 
-    (tmp_path / "trials/0/1/w").write_text("two")
+    (work / "w").write_text("two")
     with monkeypatch.context() as patch:
         patch.setattr(os, "rename", no_room)
         with pytest.raises(OSError, match="no room"):

@@ -156,8 +156,8 @@ def test_a_signal_hands_the_trial_back_once_and_the_next_run_goes_on(
     assert first.wait() == [143, 143], first.said
     [(trial, returned)] = records(tmp_path, "returned")
     assert (trial, returned["kind"], returned["reason"]) == (0, "preempted", "SIGTERM")
-    kept = list((tmp_path / "study" / "trials" / "0").glob("1.step-*"))[0]
-    step = kept.name.partition("-")[2]
+    kept = list((tmp_path / "study" / "trials" / "0").glob("1.step-*/checkpoint"))[0]
+    step = kept.parent.name.split("-")[1]
     assert [(kept / f"piece-{rank}").read_text() for rank in range(2)] == [step, step]
 
     second = start_job("waits", gate="second", budget={"trials": 2})
@@ -254,4 +254,5 @@ def test_the_examples_of_the_manual_run(tmp_path: Path) -> None:
         assert done.returncode == 0 and "'lr': 0.01" in done.stdout, done.stderr
         with pb.open_study(tmp_path / "runs" / study) as opened:
             assert not opened.state.history.running and opened.best is not None
-            assert (tmp_path / "runs" / study / "trials" / "0" / "1" / "model.pt").exists()
+            trial = tmp_path / "runs" / study / "trials" / "0"
+            assert list(trial.glob("1-*/checkpoint/model.pt"))

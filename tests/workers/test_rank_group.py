@@ -126,7 +126,7 @@ def test_all_save_before_a_step_is_kept_and_rank_0_alone_reports(tmp_path: Path)
 
     def save(trial: Attempt, step: float) -> None:
         if trial.rank == 0 and step > 1:
-            copy = Checkpoints(tmp_path).folder(7) / f"1.step-{step - 1}"
+            [copy] = (tmp_path / "trials" / "7").glob(f"1.step-{step - 1}-*/checkpoint")
             kept.append([(copy / str(rank)).read_text() for rank in range(2)])
         (trial.checkpoint_dir / str(trial.rank)).write_text(str(step))
         trial.report(step, loss=1.0)
@@ -143,9 +143,9 @@ def test_a_checkpoint_is_made_of_what_all_ranks_save(tmp_path: Path) -> None:
 
     _, results = together(stepping(save), tmp_path)
     assert results[0]["loss"] == 0.25
-    left = Checkpoints(tmp_path).left_by(7, 1)
+    left = Checkpoints(tmp_path, "", lambda trial: "").left_by(7, 1)
     assert left is not None and sorted(path.name for path in left.iterdir()) == ["0", "1"]
-    assert left.name == "1.step-3"
+    assert left.parent.name.startswith("1.step-3-")
 
 
 def test_all_ranks_stop_when_one_is_asked_to(tmp_path: Path) -> None:
@@ -229,7 +229,8 @@ def test_a_rank_that_dies_without_a_word_is_a_crash(tmp_path: Path) -> None:
 def test_a_task_is_the_same_in_another_process() -> None:
     config = Config(shape=(8, (1, 2)), none=None, big=2**40, lr=0.1 + 0.2, off=False)
     for start, resume_from in ((0, None), (2.5, Path("runs/x/trials/3/1"))):
-        made = TrialTask(3, 2, config, 9, True, start, resume_from, Path("runs/x"), 11, True)
+        about = (start, resume_from, Path("runs/x"), 11, True, "study", "config", (1, 2, 3, 4))
+        made = TrialTask(3, 2, config, 9, True, *about)
         assert task_from_data(json.loads(json.dumps(task_to_data(made)))) == made
         assert pickle.loads(pickle.dumps(made)) == made
         assert Attempt(made).task is made

@@ -138,7 +138,7 @@ def test_nobody_goes_on_from_a_checkpoint_that_could_not_be_synced(
         (trial.checkpoint_dir / "weights").write_text("1")
         return 0.5
 
-    monkeypatch.setattr("priorband.workers.trial_runner.sync_tree", full)
+    monkeypatch.setattr(checkpoints.Checkpoints, "sync", full)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert Worker(study, objective, HERE).run().status == "done"

@@ -124,6 +124,11 @@ class Checkpoints:
             if path != keep:
                 _remove(path)
 
+    def discard(self, trial: int, attempt: int) -> None:
+        """Remove what an attempt has saved incompletely; its complete copies stay."""
+        for name in (str(attempt), f"{attempt}.part"):
+            _remove(self.root / "trials" / str(trial) / name)
+
     def remove(self, trial: int) -> None:
         """Remove a trial's checkpoints, but not its curves and logs."""
         trial_folder = self.root / "trials" / str(trial)

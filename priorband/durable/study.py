@@ -2,7 +2,8 @@
 
 All that this object holds is a cache of the records. A trial is handed out together with a lease;
 the next worker that asks takes over the trials of dead workers. The first result of a trial counts,
-no matter which worker reports it; a later one is kept as a remark.
+no matter which worker reports it; a later one is kept as a remark. A loss that comes after the
+trial has failed is also added as an imported result.
 """
 
 import math
@@ -51,7 +52,7 @@ from priorband.storage.journal import Journal, Row, Transaction
 from priorband.storage.json_text import to_json
 from priorband.storage.retry import is_permanent
 from priorband.study import BaseStudy
-from priorband.trial import IMPORTED, Observation, Trial
+from priorband.trial import Observation, Trial
 
 LEASE = 60.0
 PATIENCE = 60.0
@@ -237,20 +238,10 @@ class DurableStudy(BaseStudy):
         checked, number = self.problem.space.check(config), checked_loss(loss)
         full = self.problem.fidelity.high if fidelity is None else fidelity
         at = result_fidelity(full, self.problem.fidelity, self._view.state.ladder)
-
-        def write(transaction: Transaction) -> int:
-            new = len(self._view.state.history)
-            trial = Trial(new, checked, at, None, None, IMPORTED, new)
-            asked = AskedRecord.of(trial, self._view.write_config)
-            end: Record = ToldRecord(new, 0, number)
-            if not math.isfinite(number):
-                end = FailedRecord(new, 0, "diverged", f"the loss was {number}")
-            self._view.append(transaction, asked, trial)
-            self._view.append(transaction, end)
-            return new
-
-        call = "add", to_json({"config": self._view.write_config(checked)}), repr(number), at
-        new = self._write(call, write)
+        new = self._write(
+            ("add", to_json({"config": self._view.write_config(checked)}), repr(number), at),
+            lambda transaction: self._dispatcher.add_result(transaction, checked, at, number),
+        )
         outcome = self.state.history.outcome(new)
         assert outcome is not None
         return outcome

@@ -31,6 +31,12 @@ class Record:
         """Its trial and attempt."""
         return self.trial, self.body.get("attempt", 1)
 
+    @property
+    def source(self) -> Key:
+        """The trial and attempt that a result is from: another one, if it came late."""
+        trial, attempt = self.key
+        return self.body.get("from_trial", trial), self.body.get("from_attempt", attempt)
+
 
 @final
 class Audit:
@@ -98,7 +104,7 @@ class Audit:
         invented = [
             f"trial {r.trial}, loss {r.body['loss']}"
             for r in self.records_of("told")
-            if r.key not in self.done or self.done[r.key].details["loss"] != r.body["loss"]
+            if r.source not in self.done or self.done[r.source].details["loss"] != r.body["loss"]
         ]
         invented += [
             f"attempt {key} was not recorded" for key in self.starts.keys() - self.workers.keys()
@@ -170,7 +176,8 @@ class Audit:
 
     def budget_overshoot(self, budget: pb.Budget) -> Check:
         """Exactly as many trials were handed out as the budget allows."""
-        asked, limit = len(self.records_of("asked")), budget.trials or 0
+        trials = [r for r in self.records_of("asked") if r.body["origin"] != "imported"]
+        asked, limit = len(trials), budget.trials or 0
         return Check(f"{asked} trials handed out", f"= {limit}", asked == limit)
 
     def replay_exact(self) -> Check:

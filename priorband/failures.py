@@ -14,7 +14,7 @@ FailureKind = Literal[
 - "crashed": the process ended by itself
 - "invalid": the objective did not return a loss
 - "lost": the worker died or stopped responding
-- "preempted": the worker was asked to stop
+- "preempted": the worker was asked to stop, or a disk was full: not the trial's fault
 """
 FAILURE_KINDS: tuple[FailureKind, ...] = FailureKind.__args__  # type: ignore[attr-defined]  # a Literal has them
 

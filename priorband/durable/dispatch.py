@@ -2,15 +2,18 @@
 
 import math
 import time
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 from priorband.durable.expiry import expire, would_expire
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.records import (
+    NO_DETAILS,
     AdoptedRecord,
     AskedRecord,
     FailedRecord,
+    Record,
     RemarkRecord,
     ReturnedRecord,
     ToldRecord,
@@ -19,10 +22,11 @@ from priorband.durable.records import (
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError
 from priorband.failures import FailureKind
+from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.identity import this_process
 from priorband.storage.journal import Journal, Lease, Transaction
-from priorband.trial import Trial
+from priorband.trial import IMPORTED, Trial
 from priorband.values import replaced
 
 SAME_FAILURES = 3
@@ -194,19 +198,61 @@ class Dispatcher:
         return True
 
     def _settle_late(self, transaction: Transaction, report: Report) -> bool:
-        """Keep a report that came second as a remark, unless it is written already."""
+        """Keep a report that came second as a remark, unless it is written already.
+
+        A loss for a trial that has failed meanwhile is also added as an imported result. The failed
+        trial stays as it is, since what was decided since depends on it.
+        """
         outcome = (report.attempt, report.loss, report.failure)
-        for row in self.journal.trial_rows(report.trial):
-            record = decode(row)
+        records = [decode(row) for row in self.journal.trial_rows(report.trial)]
+        for record in records:
             if outcome == _outcome(record):
                 transaction.confirmed = True
                 return not isinstance(record, RemarkRecord)
         what = report.reason if report.loss is None else f"a loss of {report.loss!r}"
+        adds = report.loss is not None and _is_only_result(report.attempt, records)
+        new = f"; added as trial {len(self.view.state.history)}" if adds else ""
         remark = RemarkRecord(
-            report.trial, f"came too late: {what}", *outcome, details=report.details
+            report.trial, f"came too late: {what}{new}", *outcome, details=report.details
         )
         self.view.append(transaction, remark)
+        if adds:
+            assert report.loss is not None
+            trial, source = self.view.state.history.trial(report.trial), dict(report.details)
+            source |= {"from_trial": report.trial, "from_attempt": report.attempt}
+            self.add_result(transaction, trial.config, trial.fidelity, report.loss, source)
         return False
+
+    def add_result(  # noqa: PLR0913  # everything that a result has
+        self,
+        transaction: Transaction,
+        config: Config,
+        fidelity: float,
+        loss: float,
+        details: Mapping[str, Any] = NO_DETAILS,
+    ) -> int:
+        """Write a result as an imported trial, outside the schedule, and return its id."""
+        new = len(self.view.state.history)
+        trial = Trial(new, config, fidelity, None, None, IMPORTED, new)
+        self.view.append(transaction, AskedRecord.of(trial, self.view.write_config), trial)
+        end: Record = ToldRecord(new, 0, loss, details)
+        if not math.isfinite(loss):
+            end = FailedRecord(new, 0, "diverged", f"the loss was {loss}", details)
+        self.view.append(transaction, end)
+        return new
+
+
+def _is_only_result(attempt: int, records: Sequence[Record]) -> bool:
+    """Whether a late loss of an attempt is the only one of its trial, which has failed.
+
+    The failure must not be that of the same attempt, unless its worker was only taken for dead.
+    """
+    begun = sum(isinstance(r, AdoptedRecord) for r in records)
+    begun += sum(isinstance(r, AskedRecord) and not r.imported for r in records)
+    late = [r for r in records if isinstance(r, RemarkRecord) and r.loss is not None]
+    failed = [r for r in records if isinstance(r, FailedRecord)]
+    contradicts = any(r.attempt == attempt and r.failure != "lost" for r in failed)
+    return bool(failed) and 1 <= attempt <= begun and not late and not contradicts
 
 
 def _outcome(record: object) -> tuple[int | None, float | None, FailureKind | None] | None:

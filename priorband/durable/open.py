@@ -16,10 +16,11 @@ from priorband.arguments import (
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.records import CreatedRecord, checked_body, decode
-from priorband.durable.study import LEASE, DurableStudy
+from priorband.durable.study import LEASE, PATIENCE, DurableStudy
 from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
+from priorband.numeric import real
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem, optimizer_of
 from priorband.space.prior import Prior
@@ -48,6 +49,7 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     folder: str | Path | None = None,
     lease: float = LEASE,
     retries: Mapping[str, int] | None = None,
+    patience: float = PATIENCE,
     read_only: bool = False,
 ) -> DurableStudy:
     """Open the study in a folder or a database; create it if it does not exist.
@@ -71,6 +73,9 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
             goes to another one.
         retries: after how many attempts a trial has failed, by kind of failure, such as
             `{"memory": 3}`.
+        patience: for how many seconds `ask`, `tell` and the other methods that write wait if
+            storage is busy, full or not reachable; 0 to raise `StorageError` at once. A call that
+            is repeated, by this or by you, is not written twice. Opening does not wait.
         read_only: never write, and never create a study.
 
     Returns:
@@ -96,6 +101,10 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     if maximize is not None:
         checked_flag("maximize", maximize)
     lease = checked_seconds("lease", lease)
+    if real(patience) is None or patience < 0:
+        raise ArgumentError(
+            f"`patience` must be a number of seconds of at least 0, got {patience!r}."
+        )
     journal = journal_at(where, read_only)
     try:
         checkpoints = checkpoint_folder(journal, folder)
@@ -112,7 +121,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         given = (space, fidelity, method, seed, prior)
         problem = _agreed_problem(journal.where, created.problem, given)
         _check_direction(journal.where, created.maximize, maximize)
-        return DurableStudy(journal, problem, checkpoints, lease, retries)
+        patience = 0 if read_only else patience
+        return DurableStudy(journal, problem, checkpoints, lease, retries, patience)
     except BaseException:
         journal.close()
         raise

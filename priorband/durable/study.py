@@ -2,16 +2,19 @@
 
 All that this object holds is a cache of the records. A trial is handed out together with a lease;
 the next worker that asks takes over the trials of dead workers. The first result of a trial counts,
-no matter which worker reports it; a later one is kept as a remark.
+no matter which worker reports it; a later one is kept as a remark. A loss that comes after the
+trial has failed is also added as an imported result.
 """
 
 import math
+import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from priorband.arguments import (
     asked_trial,
@@ -38,7 +41,7 @@ from priorband.durable.records import (
     decode,
 )
 from priorband.durable.view import StudyView
-from priorband.errors import ExhaustedError, TrialError
+from priorband.errors import ExhaustedError, StorageError, TrialError
 from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
@@ -46,12 +49,18 @@ from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.identity import worker_name
-from priorband.storage.journal import Journal, Transaction
+from priorband.storage.journal import Journal, Row, Transaction
 from priorband.storage.json_text import to_json
+from priorband.storage.retry import is_permanent
 from priorband.study import BaseStudy
-from priorband.trial import IMPORTED, Observation, Trial
+from priorband.trial import Observation, Trial
 
 LEASE = 60.0
+PATIENCE = 60.0
+"""For how many seconds calls by hand wait for storage: long enough for a server to restart."""
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds between retries
+
+T = TypeVar("T")
 
 
 @final
@@ -66,6 +75,8 @@ class DurableStudy(BaseStudy):
         folder: where checkpoints are kept; None if there are none.
         lease: for how many seconds a worker may be silent before its trial goes to another one.
         retries: after how many attempts a trial has failed, by kind of failure.
+        patience: for how many seconds `ask`, `tell` and the like wait for storage that is busy,
+            full or not reachable.
 
     >>> import tempfile, priorband as pb
     >>> space = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
@@ -80,20 +91,27 @@ class DurableStudy(BaseStudy):
     0.25
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the problem, and how this process takes part in the study
         self,
         journal: Journal,
         problem: Problem,
         folder: Path | None = None,
         lease: float = LEASE,
         retries: Mapping[str, int] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         self.journal = journal
         self.problem = problem
         self.worker = worker_name()
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
+        self.patience = patience
         self._lock = threading.RLock()
+        self._unanswered: dict[object, tuple[Row, Any]] = {}
+        """By call: the last record of a transaction that may not have been written, and its answer.
+
+        If storage fails in the middle of a commit, only the next look at it can tell.
+        """
         self._unfinished: object = None
         """A transaction that has not ended; what it wrote may not be remembered."""
         self.refresh()
@@ -170,9 +188,12 @@ class DurableStudy(BaseStudy):
             ArgumentError: if it is neither.
         """
         wanted = as_budget(budget)
-        with self._writing() as transaction:
+
+        def write(transaction: Transaction) -> None:
             if wanted != self.ledger.budget:
                 self._view.append(transaction, BudgetRecord(wanted))
+
+        self._write(("limit", wanted), write)
 
     def ask(self, hold: float | None = None) -> Trial:
         """Return the next trial to evaluate. This process holds it until it tells, or ends.
@@ -185,8 +206,12 @@ class DurableStudy(BaseStudy):
             ArgumentError: if `hold` is not a number above 0.
         """
         seconds = None if hold is None else checked_seconds("hold", hold)
-        with self._writing(leases=self._dispatcher.look_is_due) as transaction:
-            answer = self._dispatcher.assign(transaction, "", seconds)
+        answer = self._write(
+            ("ask", seconds),
+            lambda transaction: self._dispatcher.assign(transaction, "", seconds),
+            self._still_held,
+            leases=self._dispatcher.look_is_due,
+        )
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
@@ -211,9 +236,9 @@ class DurableStudy(BaseStudy):
 
     def queue(self, config: Mapping[str, Any], fidelity: float | None = None) -> None:
         at = trial_fidelity(fidelity, self.problem.fidelity, self._view.state.ladder)
-        checked = self._view.write_config(self.problem.space.check(config))
-        with self._writing() as transaction:
-            self._view.append(transaction, QueuedRecord(checked, at))
+        record = QueuedRecord(self._view.write_config(self.problem.space.check(config)), at)
+        call = "queue", to_json(record.encode())
+        self._write(call, lambda transaction: self._view.append(transaction, record))
 
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
@@ -221,24 +246,23 @@ class DurableStudy(BaseStudy):
         checked, number = self.problem.space.check(config), checked_loss(loss)
         full = self.problem.fidelity.high if fidelity is None else fidelity
         at = result_fidelity(full, self.problem.fidelity, self._view.state.ladder)
-        with self._writing() as transaction:
-            new = len(self._view.state.history)
-            trial = Trial(new, checked, at, None, None, IMPORTED, new)
-            asked = AskedRecord.of(trial, self._view.write_config)
-            end: Record = ToldRecord(new, 0, number)
-            if not math.isfinite(number):
-                end = FailedRecord(new, 0, "diverged", f"the loss was {number}")
-            self._view.append(transaction, asked, trial)
-            self._view.append(transaction, end)
-        outcome = self._view.state.history.outcome(new)
+        new = self._write(
+            ("add", to_json({"config": self._view.write_config(checked)}), repr(number), at),
+            lambda transaction: self._dispatcher.add_result(transaction, checked, at, number),
+        )
+        outcome = self.state.history.outcome(new)
         assert outcome is not None
         return outcome
 
     def follow(self, events: Iterable[Event]) -> None:
-        with self._writing() as transaction:
-            for event in events:
+        all_events = tuple(events)
+
+        def write(transaction: Transaction) -> None:
+            for event in all_events:
                 trial = event.trial if isinstance(event, Asked) else None
                 self._view.append(transaction, self._record(event), trial)
+
+        self._write(("follow", len(all_events), repr(all_events[-1:])), write)
 
     def _record(self, event: Event) -> Record:
         """The record of an event that happened elsewhere."""
@@ -257,9 +281,9 @@ class DurableStudy(BaseStudy):
         return FailedRecord(event.trial, attempt, *split_reason(event.reason))
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
-        self.refresh()
+        self._patiently(self.refresh)
         number = asked_trial(self.state.history, trial).id
-        for row in self.journal.trial_rows(number):
+        for row in self._patiently(lambda: self.journal.trial_rows(number)):
             record = decode(row)
             if isinstance(record, ToldRecord | FailedRecord):
                 cost = {} if record.cost is None else {"cost": record.cost}
@@ -277,7 +301,8 @@ class DurableStudy(BaseStudy):
         Raises:
             TrialError: if a trial is unknown, or has not failed.
         """
-        with self._writing() as transaction:
+
+        def write(transaction: Transaction) -> None:
             history = self._view.state.history
             for number in trials:
                 outcome = history.outcome(asked_trial(history, number).id)
@@ -288,6 +313,8 @@ class DurableStudy(BaseStudy):
                 at = outcome.fidelity if outcome.trial.parent is not None else None
                 again = QueuedRecord(self._view.write_config(outcome.config), at)
                 self._view.append(transaction, again)
+
+        self._write(("retry", str([*trials])), write)
 
     def turn(self, report: Report | None, request: str) -> Assignment | Idle | None:
         """Hand in a worker's report and get its next trial, in one transaction.
@@ -335,8 +362,10 @@ class DurableStudy(BaseStudy):
         return blake2b(stored.encode(), digest_size=8).hexdigest()
 
     def _settle(self, report: Report) -> bool:
-        with self._writing() as transaction:
-            counts = self._dispatcher.settle(transaction, report, final=True)
+        counts = self._write(
+            ("settle", report.trial, report.attempt, report.loss, report.failure),
+            lambda transaction: self._dispatcher.settle(transaction, report, final=True),
+        )
         self.heartbeat.release(report.trial)
         return counts
 
@@ -345,12 +374,65 @@ class DurableStudy(BaseStudy):
         number = trial.id if isinstance(trial, Trial) else trial
         attempt = self.heartbeat.attempt(number) if isinstance(number, int) else None
         if attempt is None:  # another process has asked it, or it has ended
-            self.refresh()
+            self._patiently(self.refresh)
         number = asked_trial(self.state.history, trial).id
         if attempt is None:
             running_trial(self._view.state.history, number)
             attempt = self.ledger.running[number].attempt
         return number, attempt
+
+    def _still_held(self, answer: Assignment | Idle) -> bool:
+        """Whether a trial that was handed out in an answer that got lost is still this worker's."""
+        if isinstance(answer, Idle):
+            return False
+        opened = self.ledger.running.get(answer.trial.id)
+        return opened is not None and opened.held and opened.attempt == answer.attempt
+
+    def _write(
+        self,
+        call: object,
+        action: Callable[[Transaction], T],
+        valid: Callable[[T], bool] = lambda answer: True,
+        leases: bool = False,
+    ) -> T:
+        """Run an action in a transaction, for up to `patience` seconds if storage does not respond.
+
+        A transaction may be written although its answer is lost. If the same `call` is then made
+        again, it finds the record, and returns the lost answer if that is still `valid`.
+        """
+
+        def write() -> T:
+            with self._lock:
+                with self._writing(leases) as transaction:
+                    lost = self._unanswered.get(call)
+                    if lost is not None and self._is_written(lost[0]) and valid(lost[1]):
+                        answer: T = lost[1]
+                        transaction.confirmed = True
+                    else:
+                        answer = action(transaction)
+                        for row in transaction.appended[-1:]:
+                            self._unanswered[call] = row, answer
+                self._unanswered.pop(call, None)
+                return answer
+
+        return self._patiently(write)
+
+    def _is_written(self, row: Row) -> bool:
+        rows = self.journal.read(row.seq - 1)[:1]
+        return [(found.seal, found.worker) for found in rows] == [(row.seal, row.worker)]
+
+    def _patiently(self, action: Callable[[], T]) -> T:
+        """Run an action, and repeat it with growing pauses while storage does not respond."""
+        began, pause = time.monotonic(), FIRST_PAUSE
+        while True:
+            try:
+                return action()
+            except StorageError as error:
+                left = self.patience - (time.monotonic() - began)
+                if left <= 0 or is_permanent(error):
+                    raise
+            time.sleep(min(pause * (0.5 + os.urandom(1)[0] / 255), left))
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     def _current_view(self) -> StudyView:
         """The view; built again if it was dropped after a write that failed."""

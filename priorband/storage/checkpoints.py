@@ -259,6 +259,13 @@ class Checkpoints:
                     if name != kept:
                         folder.remove(name)
 
+    def discard(self, trial: int, attempt: int) -> None:
+        """Remove what an attempt has saved incompletely; its complete copies stay."""
+        with self._trial(trial) as folder:
+            if folder is not None:
+                for kind in ("", ".part"):
+                    folder.remove(self._name(attempt, kind))
+
     def remove(self, trial: int) -> None:
         """Remove a trial's checkpoints, but not its curves and logs."""
         with self._trial(trial) as folder:

@@ -5,9 +5,15 @@ An `AttemptResult` can be sent to another process as JSON. It is one of
     {"loss": 0.5, "details": {...}}                      the objective returned a finite loss
     {"kind": "raised", "reason": "...", "details": ...}  it failed
     {"interrupted": "SIGTERM"}                           it stopped early because it was asked to
+
+A full disk is not the fault of a configuration. The failure is then "preempted", which hands the
+trial back, and its details have `DISK_FULL`.
 """
 
+import errno
 import math
+import os
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -24,6 +30,22 @@ Objective = Callable[[Attempt], Any]
 AttemptResult = dict[str, Any]
 
 LONGEST_TRACEBACK = 20_000
+DISK_FULL = "disk_full"
+"""The name among the details of a failure that was caused by a full disk."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_SAYS_FULL = re.compile(
+    "|".join(
+        [
+            "No space left on device|Disk quota exceeded",
+            *(re.escape(os.strerror(number)) for number in _FULL),
+            "database or disk is full",  # SQLite
+            "^[0-9]+ requested and [0-9]+ written$",  # numpy.save
+            "PytorchStreamWriter failed writing|inline_container.*unexpected pos",  # torch.save
+        ]
+    ),
+    re.DOTALL,
+)
 
 
 def evaluate(objective: Objective, attempt: Attempt, maximize: bool) -> AttemptResult:
@@ -82,8 +104,25 @@ def failure_from_exception(error: BaseException) -> AttemptResult:
     out_of_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
-    details = {"traceback": _traceback(error)[-LONGEST_TRACEBACK:], "where": "".join(where)}
-    return failure("memory" if out_of_memory else "raised", text, details)
+    details: dict[str, Any] = {"traceback": _traceback(error)[-LONGEST_TRACEBACK:]}
+    details["where"] = "".join(where)
+    if out_of_memory:
+        return failure("memory", text, details)
+    if _is_about_a_full_disk(error):
+        return failure("preempted", f"a disk is full ({text})", details | {DISK_FULL: True})
+    return failure("raised", text, details)
+
+
+def _is_about_a_full_disk(error: BaseException) -> bool:
+    """Whether an exception, or one that led to it, says that a disk or a quota is full."""
+    chain = [error]
+    for one in chain:  # grows while it is read
+        if isinstance(one, OSError) and one.errno in _FULL or _SAYS_FULL.search(_message(one)):
+            return True
+        before = [one.__cause__, None if one.__suppress_context__ else one.__context__]
+        before += one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        chain += [other for other in before if other is not None and other not in chain]
+    return False
 
 
 def _message(error: BaseException) -> str:

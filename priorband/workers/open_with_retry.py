@@ -1,6 +1,5 @@
 """Open a study, and retry while its storage is busy or still starting."""
 
-import errno
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,10 +7,10 @@ from typing import Any
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError
+from priorband.storage.retry import is_permanent
 
 OPEN_PATIENCE = 60.0
 PAUSE = 0.5
-PERMANENT = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
 
 
 def open_with_retry(
@@ -25,14 +24,9 @@ def open_with_retry(
         try:
             return open_study(**opening)
         except StorageError as error:
-            if time.monotonic() - began > patience or _permanent(error):
+            if time.monotonic() - began > patience or is_permanent(error):
                 raise
             if not announced:
                 say(f"{error} Waiting for it to respond, up to {patience:g} s.")
                 announced = True
         time.sleep(PAUSE)
-
-
-def _permanent(error: StorageError) -> bool:
-    """Whether retrying cannot help: a file in place of the folder, or missing permissions."""
-    return isinstance(error.__cause__, OSError) and error.__cause__.errno in PERMANENT

@@ -5,7 +5,8 @@ process. `Worker.run` calls `DurableStudy.turn` again and again: one transaction
 report of the last trial and answers with the next `Assignment`, or with `Idle` if there is none. An
 assignment goes to the `TrialRunner` (trial_runner.py), which returns the `Report` to submit.
 
-While storage does not respond, the worker retries, and keeps a finished result in a local spool.
+While storage does not respond, the worker retries, and keeps a finished result in a local spool. If
+a trial finds a disk full, the worker hands it back, and tries again after growing pauses.
 """
 
 import errno
@@ -22,7 +23,7 @@ from priorband.errors import PriorbandError, StorageError
 from priorband.storage.spool import Spool
 from priorband.values import frozen
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
-from priorband.workers.objective_results import Objective
+from priorband.workers.objective_results import DISK_FULL, Objective
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import kill_stray_processes
 from priorband.workers.trial_runner import TrialRunner, WorkerOptions
@@ -30,6 +31,7 @@ from priorband.workers.trial_runner import TrialRunner, WorkerOptions
 FIRST_POLL, POLL = 0.02, 0.5  # seconds between requests while others run the last trials
 MESSAGES_EVERY = 30.0  # seconds between messages about storage that does not respond
 LONGEST_PAUSE = 5.0  # seconds between retries
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between trials while a disk is full
 TRANSIENT = (errno.ENOSPC, errno.EDQUOT, errno.EAGAIN, errno.ENOMEM, errno.ESTALE, errno.EIO)
 
 T = TypeVar("T")
@@ -69,6 +71,9 @@ class Worker:
         self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
         self._assignments = 0
         study.report_trouble(say)
+        self._full_since: float | None = None
+        """When a trial first found a disk full; None if the last one has ended in another way."""
+        self._waits = 0
         self._spool = Spool(study.ledger.study)  # read here: a failed write resets the ledger
 
     def run(self) -> WorkerEnd:
@@ -101,7 +106,7 @@ class Worker:
             if isinstance(answer, Assignment):
                 self._assignments += 1
                 pause = FIRST_POLL
-                report = self._evaluate(answer)
+                report = self._wait_if_full(self._evaluate(answer))
                 continue
             assert isinstance(answer, Idle)
             if answer.halted:
@@ -119,6 +124,34 @@ class Worker:
             if self.stop_signals.reason or not self._retry(self.study.is_idle):
                 return pause
 
+    def _wait_if_full(self, report: Report) -> Report | None:
+        """Hand back a trial that found a disk full, and pause; return any other report.
+
+        Only the next trial can tell whether there is room again: nobody else knows where an
+        objective saves, and how much. Raise `StorageError` after `patience`.
+        """
+        if DISK_FULL not in report.details:
+            if report.failure != "preempted":
+                self._full_since, self._waits = None, 0
+            return report
+        self._turn(report, "")
+        self._full_since = self._full_since or time.monotonic()
+        waited = time.monotonic() - self._full_since
+        left = self.options.patience - waited
+        if left <= 0 and not self.stop_signals.reason:
+            raise StorageError(f"Gave up after {waited:.0f} s: {report.reason}.")
+        pause = min(FIRST_WAIT * 2**self._waits, LONGEST_WAIT, left)
+        self._waits += 1
+        self.say(
+            f"Trial {report.trial} is handed back: {report.reason}. Waiting for room: trying again "
+            f"in {pause:.1f} s, for up to {left:.0f} s."
+        )
+        end = time.monotonic() + pause
+        while time.monotonic() < end and not self.stop_signals.reason:
+            self.tick()
+            self._pause(min(POLL, pause))
+        return None
+
     def _preempted(self, assignment: Assignment, reason: str) -> Report:
         """The report that gives a trial back, for another worker to continue."""
         return Report(assignment.trial.id, assignment.attempt, None, "preempted", reason)
@@ -126,7 +159,10 @@ class Worker:
     def _evaluate(self, assignment: Assignment) -> Report:
         try:
             started = self._retry(lambda: self.runner.start(assignment))
-            return self.runner.finish(assignment, started)
+            report = self.runner.finish(assignment, started)
+            if DISK_FULL in report.details:
+                self.runner.checkpoints.discard(report.trial, report.attempt)
+            return report
         except KeyboardInterrupt:
             kill_stray_processes()
             if not self.stop_signals.reason:  # raised by the objective, or by its own handler

@@ -36,7 +36,7 @@ def test_a_metric_that_cannot_be_shown_does_not_cost_the_result(tmp_path: Path) 
 def test_a_result_can_be_told_again_after_storage_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pb.open_study(tmp_path, SPACE, EPOCHS, maximize=True) as study:
+    with pb.open_study(tmp_path, SPACE, EPOCHS, maximize=True, patience=0) as study:
         study.tell(study.ask(), 0.5)
         trial = study.ask()
 

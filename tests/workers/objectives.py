@@ -53,3 +53,13 @@ def waits(trial: pb.Attempt) -> float:
 
 def raises(trial: pb.Attempt) -> float:
     raise ValueError(f"no such thing as {trial.config['x']:.1f}")
+
+
+def saves(trial: pb.Attempt) -> float:
+    """Saves a large checkpoint to the disk of the study in each step."""
+    (Path(os.environ[GATE]) / f"attempt-{trial.id}-{trial.attempt}").touch()
+    for epoch in trial.steps():
+        with open(trial.checkpoint_dir / "weights", "wb") as file:
+            file.write(bytes(2_000_000))
+        (trial.checkpoint_dir / "epoch").write_text(str(epoch))
+    return value(trial)

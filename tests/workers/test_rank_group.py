@@ -1,5 +1,6 @@
 """Ranks that make an attempt together, here as threads: what they agree on, without torch."""
 
+import errno
 import importlib.util
 import json
 import pickle
@@ -19,6 +20,7 @@ from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
 from priorband.workers.attempt import Attempt, TrialTask
 from priorband.workers.distributed import tune_in_group
+from priorband.workers.objective_results import DISK_FULL
 from priorband.workers.rank_channel import Message, RankChannel, RankTimeout
 from priorband.workers.rank_group import RankGroup, task_from_data, task_to_data
 
@@ -255,3 +257,15 @@ def test_without_a_launcher_the_error_says_how_to_start(monkeypatch: pytest.Monk
     monkeypatch.delenv("RANK", raising=False)
     with pytest.raises(pb.errors.ArgumentError, match="RANK.*torchrun --nproc-per-node 2"):
         tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere")
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_disk_that_is_full_for_one_rank_hands_the_trial_back(tmp_path: Path, rank: int) -> None:
+    def act(trial: Attempt, step: float) -> None:
+        if trial.rank == rank and step == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    ranks, results = together(stepping(act), tmp_path)
+    for result in results:
+        assert result["kind"] == "preempted" and "No space left" in result["reason"]
+        assert result["details"][DISK_FULL]

@@ -10,6 +10,7 @@ from typing import Any, final
 from faults import (
     bad_objectives,
     database_outage,
+    few_connections,
     frozen_worker,
     full_disk,
     killed_benchmarks,
@@ -53,6 +54,17 @@ FAULTS = {
     "database": Fault(
         database_outage.run,
         {"kills": (4, 2), "longest": (30.0, 1.0), "trials": (600, 80), "workers": (4, 4)},
+        ("postgres",),
+    ),
+    "connections": Fault(
+        few_connections.run,
+        {
+            "workers": (90, 6),
+            "slots": (100, 12),
+            "trials": (900, 60),
+            "lease": (30.0, 20.0),
+            "outage": (15.0, 9.0),
+        },
         ("postgres",),
     ),
     "frozen": Fault(frozen_worker.run, {"times": (6, 1), "inside": (1, 0)}),

@@ -24,6 +24,7 @@ from priorband.state import State
 from priorband.storage import identity, postgres, sql, sqlite, sqlite_file
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
+from priorband.storage.postgres import PostgresJournal
 from priorband.storage.spool import Spool
 from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
@@ -206,6 +207,31 @@ def _no_spool() -> None:
 def _outage_is_fatal() -> None:
     """Treat a server that cannot be reached as damage."""
     _patch(postgres, "StorageError", DamagedError)
+
+
+@_found_by("database")
+def _no_log_sync() -> None:
+    """Do not wait until PostgreSQL's log is on the disk."""
+    _patch(postgres, "_SYNC", "SELECT 1")
+
+
+@_found_by("connections")
+def _second_connection() -> None:
+    """Renew leases through a connection of their own."""
+    real, others = PostgresJournal.beat, dict[int, PostgresJournal]()
+
+    def beat(self: PostgresJournal, *arguments: Any) -> set[int]:
+        if id(self) not in others:
+            others[id(self)] = PostgresJournal(f"{self._url}#{self.name}")
+        return real(others[id(self)], *arguments)
+
+    _patch(PostgresJournal, "beat", beat)
+
+
+@_found_by("connections")
+def _silent_heartbeat() -> None:
+    """Do not say that leases cannot be renewed."""
+    _patch(Heartbeat, "_overdue", lambda self, said: 0)
 
 
 @_found_by("frozen")

@@ -75,7 +75,7 @@ def start_shared_server(setting: Setting) -> None:
         shared_server()
 
 
-def new_server() -> "Server":
+def new_server(**settings: object) -> "Server":
     """Start a PostgreSQL server that ends with this process."""
     tests = str(ROOT / "tests")
     if tests not in sys.path:
@@ -84,7 +84,7 @@ def new_server() -> "Server":
 
     if reason := servers.lacking():
         raise MissingRequirement(reason)
-    server = servers.Server()
+    server = servers.Server(**settings)
     atexit.register(server.close)
     server.start()
     return server

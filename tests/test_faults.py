@@ -18,6 +18,7 @@ FAULTS = [
     ("objectives", "sqlite"),
     ("grid", "sqlite"),
     ("database", "postgres"),
+    ("connections", "postgres"),
 ]
 PLANTS = [
     ("storm", "ack-before-commit", "acknowledged results lost", "--fresh=0"),

@@ -38,6 +38,7 @@ from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
 from priorband.storage.addresses import shown
+from priorband.workers.open_with_retry import retried
 from priorband.workers.tuning import tune
 
 _BUDGET = ("trainings", "trials", "cost", "hours")
@@ -262,7 +263,10 @@ def _stored(where: str) -> Mapping[str, Any] | None:
     """The data of a study's problem; None if there is no study."""
     journal = journal_at(where, read_only=True)
     try:
-        return creation(journal).problem if journal.exists() else None
+        return retried(
+            lambda: creation(journal).problem if journal.exists() else None,
+            lambda text: print(printable(text), file=sys.stderr),
+        )
     finally:
         journal.close()
 

@@ -107,14 +107,18 @@ class Heartbeat:
         """Say so when leases are not renewed for a third of their time, and when they are again."""
         said = 0
         while not self._stopped.wait(self.seconds / BEATS / 2):
-            with self._lock:
-                trials, silent = sorted(self._held), time.monotonic() - self._renewed_at
-            due = int(silent / self.seconds * MESSAGES) if trials else 0
-            if due > said:
-                self.say(self._warning(trials, silent))
-            elif said and not due:
-                self.say(f"{self.journal.where}: leases are renewed again.")
-            said = due
+            said = self._overdue(said)
+
+    def _overdue(self, said: int) -> int:
+        """How many thirds of a lease have passed without a renewal; say so if it was less."""
+        with self._lock:
+            trials, silent = sorted(self._held), time.monotonic() - self._renewed_at
+        passed = int(silent / self.seconds * MESSAGES) if trials else 0
+        if passed > said:
+            self.say(self._warning(trials, silent))
+        elif said and not passed:
+            self.say(f"{self.journal.where}: leases are renewed again.")
+        return passed
 
     def _warning(self, trials: list[int], silent: float) -> str:
         which = f"{'trial' if len(trials) == 1 else 'trials'} {', '.join(map(str, trials))}"

@@ -25,7 +25,7 @@ from priorband.storage.identity import die_with_parent
 from priorband.values import frozen
 from priorband.workers.devices import apply_mask
 from priorband.workers.objective_results import Objective
-from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.open_with_retry import OPEN_PATIENCE, open_with_retry
 from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import pickling_error
@@ -236,7 +236,11 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
 
     send({"hello": os.getpid()})
     try:
-        with own_warnings_hidden(job.quiet), open_with_retry(job.opening, say) as study:
+        patience = max(OPEN_PATIENCE, job.options.patience)
+        with (
+            own_warnings_hidden(job.quiet),
+            open_with_retry(job.opening, say, patience) as study,
+        ):
             worker = Worker(study, job.objective, job.options, say, announce=False)
             worker.stop_signals.duplicate_seconds = DUPLICATE_SECONDS
             end = worker.run()

@@ -30,7 +30,7 @@ from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
 from priorband.workers.objective_results import Objective
-from priorband.workers.open_with_retry import open_with_retry
+from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.trial_process import pickling_error
@@ -185,7 +185,7 @@ def run_study(
         open_with_retry(opening, lambda text: _print_to_stderr("" if quiet else text)) as opened,
     ):
         if limits is not None:
-            opened.limit(limits)
+            retried(lambda: opened.limit(limits), _print_to_stderr)
         if not opened.budget.limits:
             raise ArgumentError(
                 f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
@@ -242,7 +242,7 @@ def _print_to_stderr(text: str) -> None:
 def _exists(where: str | Path) -> bool:
     journal = journal_at(where, read_only=True)
     try:
-        return journal.exists()
+        return retried(journal.exists, _print_to_stderr)
     finally:
         journal.close()
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import priorband as pb
+from priorband.durable import dispatch, expiry
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.storage.json_text import from_json
 
@@ -95,6 +96,55 @@ def test_a_budget_is_handed_out_once(study: pb.DurableStudy) -> None:
     assert isinstance(idle, Idle) and "3 trials" in idle.reason and idle.running == 3
     with pytest.raises(pb.ExhaustedError, match="3 trials"):
         study.ask()
+
+
+def test_waiting_for_the_last_trials_needs_no_lock(study: pb.DurableStudy, where: str) -> None:
+    study.limit(pb.Budget(trials=1))
+    first = study.turn(None, "a")
+    assert isinstance(first, Assignment) and study.is_idle()
+    with again(where) as other:
+        assert isinstance(other.turn(None, "b"), Idle)
+        with study.journal.transaction(0):
+            assert other.is_idle()
+        study.turn(Report(0, 1, None, "preempted", "SIGTERM"), "")
+        assert not other.is_idle()  # there is a trial again
+        second = other.turn(None, "b")
+        assert isinstance(second, Assignment) and study.is_idle()
+        other.turn(Report(0, 2, 0.5), "")
+    assert not study.is_idle()  # nobody is left to wait for
+
+
+def test_a_dead_worker_ends_the_waiting(
+    study: pb.DurableStudy, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study.limit(pb.Budget(trials=1))
+    assert isinstance(study.turn(None, "a"), Assignment) and study.is_idle()
+    monkeypatch.setattr(expiry, "liveness", lambda owner: "dead")
+    assert not study.is_idle()
+    taken = study.turn(None, "b")
+    assert isinstance(taken, Assignment) and taken.attempt == 2
+
+
+def test_many_leases_are_read_now_and_then_but_always_when_nothing_else_is_left(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+
+    def dead(owner: object) -> str:
+        looks.append(1)
+        return "dead"
+
+    monkeypatch.setattr(dispatch, "LOOKS_PER_SECOND", 1e-9)
+    study.limit(pb.Budget(trials=20))
+    held = [study.turn(None, str(number)) for number in range(dispatch.FEW_LEASES + 1)]
+    monkeypatch.setattr(expiry, "liveness", dead)
+    found = study.turn(None, "more")
+    assert isinstance(found, Assignment) and found.attempt == 1 and not looks
+    for number in range(len(held) + 1, 20):
+        study.turn(None, f"more {number}")
+    assert not looks
+    found = study.turn(None, "one of the dead")
+    assert isinstance(found, Assignment) and found.attempt == 2 and looks
 
 
 def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:

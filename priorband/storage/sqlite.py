@@ -39,7 +39,9 @@ from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 
 BUSY_TIMEOUT = 10.0  # seconds that SQLite itself waits for a lock
-COMMITS_PER_COPY = 250  # how many commits a process makes before it copies the log back
+LONG_LOG = 4 << 20  # bytes of the write-ahead log at which it is copied into the database
+LOG_STEP = 1 << 20  # bytes by which the log grows before the next attempt, if one did not succeed
+READERS_TIMEOUT = 0.02  # seconds that copying the log waits for readers
 
 _Use = Literal["read", "write", "write, sync later", "beat"]
 """What a connection is for: each use has a connection of its own."""
@@ -74,7 +76,8 @@ class SqliteJournal:
         """The number and the seal of the last record that this process has read or written."""
         self._written = b""
         """When the database was last written to, as far as that is known to be in order."""
-        self._commits = 0
+        self._copy_at = LONG_LOG
+        """The length of the log at which this process copies it back."""
         self._pid = os.getpid()
 
     def exists(self) -> bool:
@@ -222,9 +225,9 @@ class SqliteJournal:
         except BaseException:
             _roll_back(connection)
             raise
-        if transaction.appended:
-            self._remember(transaction.appended)
-            self._copy_log_back(connection)
+        self._remember(transaction.appended)
+        if sync_later and not transaction.empty and self._wal_sync.longer_than(self._copy_at):
+            self._copy_log_back(connection, self._write_lock)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew a worker's leases for `seconds`; the trials that it still holds.
@@ -247,7 +250,21 @@ class SqliteJournal:
             except BaseException:
                 _roll_back(connection)
                 raise
+            if self._local:
+                self._copy_log_of_beats(connection)
             return held
+
+    def _copy_log_of_beats(self, connection: sqlite3.Connection) -> None:
+        """Copy the log back if it is long and nobody writes: a worker that writes does it itself.
+
+        While all workers train for hours, there is nothing but renewals.
+        """
+        with closing(WalSync(self.folder)) as log:
+            if not log.longer_than(self._copy_at):
+                return
+        with closing(WriteLock(self.folder, self._refuse_lost_files)) as lock:
+            if lock.try_acquire():
+                self._copy_log_back(connection, lock)
 
     def close(self) -> None:
         """Close the database and the lock file. A later call opens them again."""
@@ -263,17 +280,23 @@ class SqliteJournal:
             self._write_lock.close()
             self._wal_sync.close()
 
-    def _copy_log_back(self, connection: sqlite3.Connection) -> None:
-        """Copy the write-ahead log into the database now and then, while holding the write lock.
+    def _copy_log_back(self, connection: sqlite3.Connection, lock: WriteLock) -> None:
+        """Copy the write-ahead log into the database, while holding the write lock.
 
+        The next commit then starts the log from scratch, unless others are still reading in it: if
+        they are not done after a short wait, the next attempt follows when the log has grown.
         SQLite's automatic copying is off: once the log is long, it would try after every commit for
-        as long as other processes are reading.
+        as long as others are reading.
         """
-        self._commits += 1
-        if self._commits % COMMITS_PER_COPY == 0:
-            with suppress(sqlite3.OperationalError):  # such as a full disk: the record is safe
-                connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            self._note_written()
+        with suppress(sqlite3.OperationalError):  # such as a full disk: the record is safe
+            connection.execute(f"PRAGMA busy_timeout = {READERS_TIMEOUT * 1000:.0f}")
+            try:
+                result = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT * 1000:.0f}")
+            self._copy_at = self._copy_at + LOG_STEP if result[0] else LONG_LOG
+        self._refuse_lost_files()
+        lock.write_note(self._files.last_written)
 
     def _write_head(self, last: Row) -> None:
         try:
@@ -322,12 +345,6 @@ class SqliteJournal:
                 f"{salvage_hint(self.where)}"
             )
         self._written = written
-
-    def _note_written(self) -> None:
-        """Note, for all processes, that this one has just written to the database."""
-        self._refuse_lost_files()
-        self._written = self._files.last_written
-        self._write_lock.write_note(self._written)
 
     def _has_known_records(self) -> bool:
         """Whether the files hold all records up to the last one that this process knows."""

@@ -18,12 +18,16 @@ APPLICATION_ID = 0x50424E44
 """What marks a SQLite file as a study: "PBND"."""
 TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
 
+LOG_SIZE_LIMIT = 5 << 20
+"""To how many bytes SQLite cuts its write-ahead log when it starts it from scratch."""
+
 _MAX_ROW_BYTES = 5 * LONGEST  # SQLite allocates no memory for a row that claims to be longer
 _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
     "fullfsync = ON",
     "wal_autocheckpoint = 0",
+    f"journal_size_limit = {LOG_SIZE_LIMIT}",
 )
 _TEMPORARY_ERRORS = {
     sqlite3.SQLITE_BUSY: "is busy",

@@ -1,4 +1,4 @@
-"""Syncing SQLite's write-ahead log after the write lock is released.
+"""SQLite's write-ahead log: syncing it after the write lock is released, and its length.
 
 A commit is written to the log while the lock is held, and synced afterwards, before the result is
 acknowledged. So the next writer does not wait for the disk. The log is one file, and syncing it
@@ -16,6 +16,7 @@ from priorband.storage.safe_files import open_own
 from priorband.storage.sqlite_file import DATABASE_NAME
 
 _F_FULLFSYNC = 51  # macOS: also flush the disk's own cache
+_HEADER, _FRAME_HEADER = 32, 24  # bytes, see https://www.sqlite.org/fileformat2.html
 
 
 @final
@@ -30,17 +31,35 @@ class WalSync:
 
     def sync(self) -> None:
         """Make all commits so far durable."""
-        if self._file is None:
-            self._file = open_own(self.path, os.O_RDONLY)
+        file = self._open()
         if sys.platform == "darwin":
             import fcntl
 
-            fcntl.fcntl(self._file, _F_FULLFSYNC)
+            fcntl.fcntl(file, _F_FULLFSYNC)
         elif hasattr(os, "fdatasync"):
-            os.fdatasync(self._file)
+            os.fdatasync(file)
         else:
-            os.fsync(self._file)
+            os.fsync(file)
         self.pending = False
+
+    def longer_than(self, size: int) -> bool:
+        """Whether the log has more than `size` bytes in use.
+
+        Once all is copied into the database, SQLite writes to the log from its beginning again. The
+        file keeps its length, but what is left of earlier rounds has another salt than the header.
+        """
+        file = self._open()
+        if os.fstat(file).st_size <= size:
+            return False
+        header = os.pread(file, _HEADER, 0)
+        frame = _FRAME_HEADER + int.from_bytes(header[8:12], "big")
+        last = _HEADER + (size - _HEADER) // frame * frame
+        return os.pread(file, 8, last + 8) == header[16:24]
+
+    def _open(self) -> int:
+        if self._file is None:
+            self._file = open_own(self.path, os.O_RDONLY)
+        return self._file
 
     def close(self) -> None:
         """Close the file. A new connection may create the log as a new file.

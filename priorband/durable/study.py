@@ -36,11 +36,13 @@ from priorband.durable.records import (
     ToldRecord,
     decode,
 )
+from priorband.durable.snapshot import Snapshots
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, TrialError
 from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
+from priorband.replay import Replay
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
@@ -92,6 +94,7 @@ class DurableStudy(BaseStudy):
         self.worker = worker_name()
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
+        self._snapshots = Snapshots(self._view, journal)
         self._dispatcher = Dispatcher(
             self._view, journal, self.checkpoints, allowed_attempts(retries), lease
         )
@@ -108,12 +111,15 @@ class DurableStudy(BaseStudy):
         self.close()
 
     def __repr__(self) -> str:
-        ended = len(self.state.history.observations)
+        ended = self.state.history.observation_count
         return f"DurableStudy({self.where}, {ended} of {len(self.state.history)} trials ended)"
 
     def close(self) -> None:
         """Close files, connections and the thread. Trials that are held are left to others."""
         self.heartbeat.stop()
+        with self._lock:
+            if self._unfinished is None:
+                self._snapshots.write_at_close()
         self.journal.close()
 
     @property
@@ -149,7 +155,7 @@ class DurableStudy(BaseStudy):
         """Take in what others have written, without waiting for a lock. Return the new state."""
         with self._lock:
             self._forget_unfinished()
-            self._view.apply(self.journal.read(self._view.ledger.seq))
+            self._snapshots.catch_up()
             return self._view.state
 
     def limit(self, budget: BudgetLike) -> None:
@@ -248,6 +254,17 @@ class DurableStudy(BaseStudy):
             return ToldRecord(event.trial, attempt, event.loss)
         return FailedRecord(event.trial, attempt, *split_reason(event.reason))
 
+    def replay(self) -> Replay:
+        """Make every decision again, from the records alone, and compare.
+
+        Returns:
+            The decisions by trial id; `exact` says whether all came out as recorded.
+        """
+        with self._lock:
+            self._forget_unfinished()
+            self._snapshots.read_all_records()
+        return super().replay()
+
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         self.refresh()
         number = asked_trial(self.state.history, trial).id
@@ -331,6 +348,8 @@ class DurableStudy(BaseStudy):
         """A transaction, after taking in all that others have written."""
         with self._lock:
             self._forget_unfinished()
+            if not self._view.ledger.seq:
+                self._snapshots.catch_up()  # before the lock is held
             self._unfinished = mine = object()
             transaction: Transaction | None = None
             try:
@@ -345,6 +364,7 @@ class DurableStudy(BaseStudy):
                         self._unfinished = None
                     self._forget_unfinished()
                 raise
+            self._snapshots.write_if_due(transaction.appended)
 
     def _forget_unfinished(self) -> None:
         """Drop the view if a transaction did not end: a signal may come at any moment."""

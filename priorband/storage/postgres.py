@@ -11,11 +11,11 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, final
 
-from priorband.errors import DamagedError, FormatError, StorageError
+from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
 from priorband.storage import sql
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
@@ -28,12 +28,14 @@ from priorband.storage.journal import (
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver, shown, split
+from priorband.storage.snapshot_file import Snapshot, packed_seq, unpacked
 from priorband.storage.write_lock import FIRST_PAUSE, sleep_before_retry
 
 if TYPE_CHECKING:
     import psycopg
 
 LOCK_TIMEOUT = 60.0  # seconds
+SNAPSHOT_TABLE = "snapshot"  # it is made when the first snapshot is written
 
 
 @final
@@ -49,6 +51,7 @@ class PostgresJournal:
         self._tables = [table.format(**dialect) for table in sql.TABLES]
         self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
+        self._snapshots = schema + SNAPSHOT_TABLE
         self._key = int.from_bytes(blake2b(schema.encode(), digest_size=7).digest(), "big")
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
@@ -97,6 +100,46 @@ class PostgresJournal:
         """The leases: which worker holds which trial. Needs no lock."""
         with self._mutex, self._translated_errors("main"):
             return sql.checked_leases(self._run(self._sql[sql.SELECT_LEASES]), self.where)
+
+    def snapshot(self) -> Snapshot | None:
+        """The stored snapshot; None if there is none that can be read."""
+        with self._mutex, suppress(DamagedError), self._translated_errors("main"):
+            if self._has_snapshots():
+                query = f"SELECT data FROM {self._snapshots}"
+                cursor = driver().Cursor(self._connection("main"))
+                found = cursor.execute(query, binary=True).fetchone()  # not as hexadecimal text
+                return unpacked(bytes(found[0])) if found else None
+        return None
+
+    def snapshot_seq(self) -> int:
+        """The number of the last record of the stored snapshot; 0 if there is none."""
+        with self._mutex, suppress(DamagedError), self._translated_errors("main"):
+            if self._has_snapshots():
+                found = self._run(f"SELECT seq FROM {self._snapshots}")
+                return int(found[0][0]) if found else 0
+        return 0
+
+    def write_snapshot(self, data: bytes, replace: bool) -> None:
+        """Store a snapshot, unless there is one of more records and `replace` is false.
+
+        The table is not logged: after a crash of the server it is empty, which does no harm.
+        """
+        table = self._snapshots
+        with self._mutex, suppress(PriorbandError), self._translated_errors("main"):
+            if not self._has_snapshots():
+                self._run(
+                    f"CREATE UNLOGGED TABLE IF NOT EXISTS {table} "
+                    "(id BIGINT PRIMARY KEY, seq BIGINT NOT NULL, data BYTEA NOT NULL); "
+                    f"ALTER TABLE {table} ALTER COLUMN data SET STORAGE EXTERNAL"
+                )
+            driver().Cursor(self._connection("main")).execute(
+                f"INSERT INTO {table} AS old VALUES (0, %s, %b) ON CONFLICT (id) DO UPDATE "
+                "SET seq = excluded.seq, data = excluded.data WHERE old.seq < excluded.seq OR %s",
+                (packed_seq(data), data, replace),
+            )
+
+    def _has_snapshots(self) -> bool:
+        return bool(self._run("SELECT to_regclass(%s)", (self._snapshots,))[0][0])
 
     def now(self) -> float:
         """The server's clock, in seconds since 1970."""

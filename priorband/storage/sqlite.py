@@ -24,6 +24,7 @@ from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
 from priorband.storage.journal import Beat, Lease, Meanwhile, Row, Transaction
 from priorband.storage.safe_files import refuse_link, sync_folder
+from priorband.storage.snapshot_file import Snapshot, SnapshotFile, unpacked
 from priorband.storage.sqlite_file import (
     DATABASE_NAME,
     configure,
@@ -67,6 +68,9 @@ class SqliteJournal:
         self._wal_sync = WalSync(folder)
         self._commits = 0
         self._pid = os.getpid()
+        self._head_compared = False
+        """Whether the record that the head file names was read and compared with it."""
+        self._snapshot = SnapshotFile(folder)
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
@@ -101,6 +105,10 @@ class SqliteJournal:
             with closing(query) as results:
                 rows = sql.checked_rows(results, self.where)
             self._check_head(rows, after, seq, seal)
+            if after and not self._head_compared and 0 < seq <= after:  # not among the rows
+                found = self._connection("read").execute(_SQL[sql.SELECT_RECORD], (seq,)).fetchall()
+                self._check_head(sql.checked_rows(found, self.where), 0, seq, seal)
+            self._head_compared = True
             return rows
 
     def first(self) -> Row | None:
@@ -126,6 +134,18 @@ class SqliteJournal:
         with self._mutex, translated_errors(self.folder):
             results = self._connection("read").execute(_SQL[sql.SELECT_LEASES])
             return sql.checked_leases(results, self.where)
+
+    def snapshot(self) -> Snapshot | None:
+        """The stored snapshot; None if there is none that can be read."""
+        return unpacked(self._snapshot.read())
+
+    def snapshot_seq(self) -> int:
+        """The number of the last record of the stored snapshot; 0 if there is none."""
+        return self._snapshot.seq()
+
+    def write_snapshot(self, data: bytes, replace: bool) -> None:
+        """Store a snapshot, unless there is one of more records and `replace` is false."""
+        self._snapshot.write(data, replace)
 
     def now(self) -> float:
         """This machine's clock, in seconds since 1970."""

@@ -139,6 +139,10 @@ class History:
         """Observations with a finite loss, in the order they were told."""
         return tuple(ended for ended in self.observations if not ended.failed)
 
+    def latest_failures(self, count: int) -> tuple[Observation, ...]:
+        """The last `count` trials that failed, in the order they were told."""
+        return self._read(lambda log: tuple(log.failures[max(len(log.failures) - count, 0) :]))
+
     def trial(self, number: int) -> Trial:
         """The trial with this id."""
         return self._read(lambda log: log.trials[number])

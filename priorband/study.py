@@ -244,7 +244,7 @@ class Study(BaseStudy):
         self._lock = RLock()
 
     def __repr__(self) -> str:
-        ended = len(self.state.history.observations)
+        ended = self.state.history.observation_count
         return f"Study({self.fidelity.name}, {ended} of {len(self.state.history)} trials ended)"
 
     @property

@@ -94,6 +94,7 @@ def picture(history: History) -> dict[str, Any]:
         "succeeded_at": [tuple(history.succeeded_at(fidelity)) for fidelity in FIDELITIES],
         "ended_on": [tuple(history.ended_on(rung)) for rung in range(3)],
         "promotions": [history.promotions(rung) for rung in range(3)],
+        "latest_failures": [history.latest_failures(count) for count in (0, 1, 3, 99)],
         "members": members,
         "ranked_member": {
             slot: [history.ranked_member(*slot, place) for place in range(found.ended)]
@@ -183,6 +184,9 @@ def test_what_was_asked_and_told_is_all_there(method: str, story: list[Act]) -> 
     assert history.trials == tuple(naive.trials) and len(history) == len(naive.trials)
     assert history.observations == tuple(naive.ended)
     assert history.successes == tuple(naive.successes)
+    failed = [ended for ended in naive.ended if math.isinf(ended.loss)]
+    assert history.latest_failures(2) == tuple(failed[-2:])
+    assert history.latest_failures(0) == ()
     assert history.finished == len(naive.successes)
     assert {trial.id for trial in history.running} == open_
     new = [t for t in naive.trials if t.parent is None]

@@ -67,6 +67,7 @@ QUERIES: dict[str, Query] = {
     "upcoming": lambda history: history.upcoming(),
     "trial": lambda history: history.trial(6),
     "outcome": lambda history: history.outcome(2),
+    "latest_failures": lambda history: history.latest_failures(1),
     "best_at": lambda history: history.best_at(1),
     "cost": lambda history: history.cost(trial(8, 9, None, parent=4)),
     "promoted": lambda history: history.promoted(0),

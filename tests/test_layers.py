@@ -34,7 +34,8 @@ LAYERS = {
     "trial": "space",
     "events": "space trial",
     "cache": "",
-    "log": "space trial events cache",
+    "log.columns": "space trial events",
+    "log": "space trial events cache log.columns",
     "history": "space trial events cache log",
     "state": "space ladder trial events cache history",
     "conditions": "state",
@@ -50,8 +51,8 @@ LAYERS = {
     "problem": "space fidelity state schedulers optimizers named_methods arguments",
     "study": "space fidelity trial events state optimizers replay arguments problem",
     "storage": "",
-    "durable": "space fidelity trial events history state conditions schedulers samplers "
-    "optimizers arguments problem study storage",
+    "durable": "space fidelity trial events log.columns history state conditions schedulers "
+    "samplers optimizers replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",

@@ -31,7 +31,6 @@ from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
 from priorband.named_methods import methods, optimizer
 from priorband.replay import Step
-from priorband.trial import Observation
 
 _PAUSE = 0.25
 _COLUMNS = ("trial", "attempt", "rung", "step", "value", "elapsed", "origin", "worker")
@@ -108,15 +107,11 @@ def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
     yield f"workers  {workers_text(overview)}"
-    for outcome in _latest_failures(study.state.history.observations):
+    for outcome in study.state.history.latest_failures(_LAST_FAILURES):
         yield f"failed   trial {outcome.trial.id}, {_shortened(outcome.reason)}"
     if overview.running:
         yield ""
         yield from _table(overview)
-
-
-def _latest_failures(outcomes: tuple[Observation, ...]) -> list[Observation]:
-    return [outcome for outcome in outcomes if outcome.failed][-_LAST_FAILURES:]
 
 
 def _shortened(text: str) -> str:

@@ -57,7 +57,7 @@ class PlainDisplay:
         self._lines = LineWriter(stream)
         self._poller = Poller(study)
         self._started = self._last_line = time.monotonic()
-        self._results_read = len(study.state.history.observations)
+        self._results_read = study.state.history.observation_count
         self._best = study.best
 
     def say(self, text: str) -> None:

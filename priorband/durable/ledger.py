@@ -5,6 +5,7 @@ running trial is at and which worker holds it, why earlier attempts ended, and h
 budget is used.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, final
@@ -22,14 +23,18 @@ from priorband.durable.records import (
     ReturnedRecord,
     ToldRecord,
     TrialEnd,
+    member,
+)
+from priorband.durable.records import (
+    number as number_in,
 )
 from priorband.errors import FormatError
 from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.failures import OBJECTIVE_FAULTS, FailureKind, failure_reason
+from priorband.failures import FAILURE_KINDS, OBJECTIVE_FAULTS, FailureKind, failure_reason
 from priorband.history import History
 from priorband.space.config import Config
 from priorband.storage.journal import Row
-from priorband.trial import Trial
+from priorband.trial import IMPORTED, Trial
 from priorband.values import frozen
 
 ConfigReader = Callable[[Any], Config]
@@ -67,9 +72,37 @@ class OpenTrial:
         self.worker, self.since = row.worker, row.at
         self.request, self.start = record.request, record.start
 
+    def to_data(self) -> list[Any]:
+        """The trial's attempts as data that JSON holds."""
+        endings = [[end.attempt, end.failure, end.reason, end.worker] for end in self.endings]
+        about = [self.attempt, self.held, self.worker, self.since, self.request, self.start]
+        return [self.trial.id, endings, *about]
+
+    @staticmethod
+    def from_data(data: Any, history: History) -> "OpenTrial":
+        """The open trial that `to_data` described, or a `FormatError`."""
+        number, endings, attempt, held, worker, since, request, start = data
+        kinds = tuple(map(type, (number, attempt, held, worker, since, request)))
+        known = kinds == (int, int, bool, str, float, str) and 0 <= number < len(history)
+        if not known or attempt < 1 or not abs(since) < math.inf:
+            raise FormatError("an open trial is not valid")
+        opened = OpenTrial.__new__(OpenTrial)
+        opened.trial, opened.attempt, opened.held = history.trial(number), attempt, held
+        opened.worker, opened.since, opened.request = worker, since, request
+        opened.start = number_in({"start": start}, "start")
+        opened.endings = tuple(_attempt_end(*end) for end in endings)
+        return opened
+
     def failures(self, kind: FailureKind) -> int:
         """How many attempts ended in this way."""
         return sum(ending.failure == kind for ending in self.endings)
+
+
+def _attempt_end(attempt: Any, failure: Any, reason: Any, worker: Any) -> AttemptEnd:
+    kinds = tuple(map(type, (attempt, reason, worker)))
+    if kinds != (int, str, str) or failure not in FAILURE_KINDS:
+        raise FormatError("the end of an attempt is not valid")
+    return AttemptEnd(attempt, failure, reason, worker)
 
 
 class RepeatedFailure(NamedTuple):
@@ -139,6 +172,52 @@ class Ledger:
         busy, self._was_busy = self._was_busy, len(self.running) > len(self.waiting)
         if busy:
             self.seconds += max(at - self.last, 0.0)
+
+    def to_data(self) -> dict[str, Any]:
+        """The ledger as data that JSON holds, without what the first record says."""
+        return {
+            **{name: getattr(self, name) for name in _STORED},
+            "busy": self._was_busy,
+            "budget": dict(self.budget.limits),
+            "running": [opened.to_data() for opened in self.running.values()],
+            "waiting": list(self.waiting),
+            "winners": list(self.winners.items()),
+            "failures": dict(self.failures),
+            "repeated": list(self.repeated),
+        }
+
+    def restore(self, data: Mapping[str, Any], history: History) -> None:
+        """Take over what `to_data` returned, after the first record was applied.
+
+        Raise `FormatError`, or another exception of those for invalid records, for other data.
+        """
+        for name, kind in _STORED.items():
+            setattr(self, name, member(data, name, kind))
+        self._was_busy = member(data, "busy", bool)
+        self.budget = BudgetRecord.decode(None, member(data, "budget", dict)).budget
+        opened = [OpenTrial.from_data(each, history) for each in member(data, "running", list)]
+        self.running = {each.trial.id: each for each in opened}
+        self.waiting = {number: self.running[number] for number in member(data, "waiting", list)}
+        self.winners = {number: attempt for number, attempt in member(data, "winners", list)}
+        self.failures = Counter(member(data, "failures", dict))
+        self.repeated = RepeatedFailure(*member(data, "repeated", list))
+        self._check_restored(history)
+
+    def _check_restored(self, history: History) -> None:
+        own = [trial.id for trial in history.running if trial.origin != IMPORTED]
+        free = [number for number, opened in self.running.items() if not opened.held]
+        counts = [*self.failures.values(), *self.winners, *self.winners.values()]
+        what, times, since = self.repeated
+        fits = (
+            list(self.running) == own
+            and sorted(self.waiting) == free
+            and self.failures.keys() <= {*FAILURE_KINDS}
+            and all(type(count) is int for count in (*counts, times, since))
+            and type(what) is str
+            and all(abs(getattr(self, name)) < math.inf for name in _STORED)
+        )
+        if not fits:
+            raise FormatError("the ledger does not fit the history")
 
     def _created(
         self, row: Row, record: CreatedRecord, history: History, read: ConfigReader
@@ -230,6 +309,12 @@ class Ledger:
         if record.attempt > 1:
             self.winners[trial] = record.attempt
 
+
+_STORED = {
+    **dict.fromkeys(("seq", "seal", "trials"), int),
+    **dict.fromkeys(("units", "cost", "seconds", "last"), float),
+}
+"""The numbers of a ledger that a snapshot holds as they are."""
 
 _HANDLERS: dict[type, Callable[..., Event | None]] = {
     CreatedRecord: Ledger._created,

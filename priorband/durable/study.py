@@ -40,11 +40,13 @@ from priorband.durable.records import (
     ToldRecord,
     decode,
 )
+from priorband.durable.snapshot import Snapshots
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, StorageError, TrialError
 from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
+from priorband.replay import Replay
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
@@ -106,6 +108,7 @@ class DurableStudy(BaseStudy):
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
         self.patience = patience
+        self._snapshots = Snapshots(self._view, journal)
         self._lock = threading.RLock()
         self._unanswered: dict[object, tuple[Row, Any]] = {}
         """By call: the last record of a transaction that may not have been written, and its answer.
@@ -132,12 +135,15 @@ class DurableStudy(BaseStudy):
         self.close()
 
     def __repr__(self) -> str:
-        ended = len(self.state.history.observations)
+        ended = self.state.history.observation_count
         return f"DurableStudy({self.where}, {ended} of {len(self.state.history)} trials ended)"
 
     def close(self) -> None:
         """Close files, connections and the thread. Trials that are held are left to others."""
         self.heartbeat.stop()
+        with self._lock:
+            if self._unfinished is None:
+                self._snapshots.write_at_close()
         self.journal.close()
         if self.checkpoints is not None:
             self.checkpoints.close()
@@ -175,7 +181,7 @@ class DurableStudy(BaseStudy):
         """Take in what others have written, without waiting for a lock. Return the new state."""
         with self._lock:
             self._forget_unfinished()
-            self._view.apply(self.journal.read(self._view.ledger.seq))
+            self._snapshots.catch_up()
             return self._view.state
 
     def limit(self, budget: BudgetLike) -> None:
@@ -279,6 +285,17 @@ class DurableStudy(BaseStudy):
         if isinstance(event, Told):
             return ToldRecord(event.trial, attempt, event.loss)
         return FailedRecord(event.trial, attempt, *split_reason(event.reason))
+
+    def replay(self) -> Replay:
+        """Make every decision again, from the records alone, and compare.
+
+        Returns:
+            The decisions by trial id; `exact` says whether all came out as recorded.
+        """
+        with self._lock:
+            self._forget_unfinished()
+            self._snapshots.read_all_records()
+        return super().replay()
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         self._patiently(self.refresh)
@@ -448,6 +465,8 @@ class DurableStudy(BaseStudy):
         """
         with self._lock:
             self._forget_unfinished()
+            if not self._view.ledger.seq:
+                self._snapshots.catch_up()  # before the lock is held
             self._unfinished = mine = object()
             transaction: Transaction | None = None
             try:
@@ -462,6 +481,7 @@ class DurableStudy(BaseStudy):
                         self._unfinished = None
                     self._forget_unfinished()
                 raise
+            self._snapshots.write_if_due(transaction.appended)
 
     def _forget_unfinished(self) -> None:
         """Drop the view if a transaction did not end: a signal may come at any moment."""

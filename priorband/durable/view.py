@@ -12,6 +12,7 @@ from priorband.durable.ledger import Ledger
 from priorband.durable.records import INVALID, Record, decode, sealed_row
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.errors import DamagedError
+from priorband.history import History
 from priorband.problem import Problem
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import Row, Transaction, sealed
@@ -36,7 +37,15 @@ class StudyView:
     def forget(self) -> None:
         """Drop everything, so that the next look begins with the first record."""
         self.state = self.problem.start()
-        self.ledger = Ledger(self.state.ladder.fidelities)
+        self.ledger = self.new_ledger()
+
+    def new_ledger(self) -> Ledger:
+        """A ledger without records."""
+        return Ledger(self.state.ladder.fidelities)
+
+    def begin_with(self, history: History, ledger: Ledger) -> None:
+        """Go on from what a snapshot says."""
+        self.state, self.ledger = replaced(self.state, history=history), ledger
 
     def apply(self, rows: Sequence[Row]) -> None:
         """Take in rows that follow the last one; raise `DamagedError` at one that is invalid."""

@@ -40,8 +40,9 @@ class Log:
         self.queue: deque[Queued] = deque()
         self.drawn = 0
 
-        # Observations: all, and the best one by fidelity.
+        # Observations: all, failures, and the best one by fidelity.
         self.observations: Observations = []
+        self.failures: Observations = []
         self.best_at: dict[float, Observation] = {}
         self.best: Observation | None = None
         self.success_count = 0
@@ -60,7 +61,8 @@ class Log:
             restored.outcomes,
         )
         self.running, self.queue, self.drawn = restored.running, restored.queue, restored.drawn
-        self.observations, self.best_at = restored.observations, restored.best_at
+        self.observations, self.failures = restored.observations, restored.failures
+        self.best_at = restored.best_at
         self.best, self.success_count = restored.best, restored.success_count
         self.spent = restored.spent
 
@@ -127,7 +129,9 @@ class Log:
         self.observations.append(ended)
         if trial.origin != IMPORTED:
             self.spent += self.cost(trial)
-        if not ended.failed:
+        if ended.failed:
+            self.failures.append(ended)
+        else:
             self._succeed(ended)
         if "indexes" in self.__dict__:
             self.indexes.end(ended)

@@ -139,6 +139,11 @@ class Restored:
         return int(np.count_nonzero(np.isfinite(self.columns.loss)))
 
     @property
+    def failures(self) -> LazyList[Observation]:
+        """The observations of the trials that failed."""
+        return self._lazy(np.flatnonzero(np.isinf(self.columns.loss)))
+
+    @property
     def spent(self) -> float:
         """The total cost of all ended trials except imported ones, added up in their order."""
         the = self.columns

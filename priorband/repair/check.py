@@ -1,7 +1,7 @@
 """Checking a study: what is wrong with it, without changing it."""
 
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import final
 
@@ -10,6 +10,7 @@ from priorband.durable.open import StudyJournal, journal_at
 from priorband.durable.problem_data import problem_from_data
 from priorband.durable.records import INVALID, CreatedRecord, decode
 from priorband.durable.serialize import config_reader, from_data
+from priorband.durable.snapshot import packed_snapshot
 from priorband.errors import FormatError, MethodError
 from priorband.history import History
 from priorband.repair.scan import Finding, Scan
@@ -17,8 +18,10 @@ from priorband.repair.scan_postgres import scan_database
 from priorband.repair.scan_sqlite import scan_folder
 from priorband.repair.verify import verified
 from priorband.space.config import Config
+from priorband.space.space import Space
 from priorband.storage.folder_owner import MARKER, TRIALS, owner_at
 from priorband.storage.journal import Row
+from priorband.storage.snapshot_file import SNAPSHOT_NAME, Snapshot, unpacked
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import frozen
 
@@ -65,9 +68,11 @@ def check(where: str | Path) -> CheckResult:
     journal = journal_at(where)
     scan = scan_study(journal, where)
     verification = verified(scan)
-    invalid = _invalid_records(verification.rows)
+    with closing(journal):
+        snapshot = journal.snapshot()
+    invalid, misleading = _invalid_records(verification.rows, snapshot)
     asked = sum(row.kind == "asked" for row in verification.rows)
-    findings = (*scan.findings, *verification.lost, *verification.doubts, *invalid)
+    findings = (*scan.findings, *verification.lost, *verification.doubts, *invalid, *misleading)
     if isinstance(journal, SqliteJournal):
         findings += tuple(_foreign_checkpoints(journal.folder, verification.rows, findings))
     return CheckResult(journal.where, len(verification.rows) - len(invalid), asked, findings)
@@ -108,27 +113,45 @@ def study_id(rows: Iterable[Row]) -> str:
     return ""
 
 
-def _invalid_records(rows: Iterable[Row]) -> list[Finding]:
-    """Which records cannot be; after a lost one that cannot be told of those that follow."""
-    findings, ledger, history = list[Finding](), Ledger(), History()
+def _invalid_records(
+    rows: Iterable[Row], snapshot: Snapshot | None
+) -> tuple[list[Finding], list[Finding]]:
+    """Which records cannot be, and whether the snapshot says something else than they do.
+
+    After a lost record, neither can be told. A snapshot of other records is ignored by everybody.
+    """
+    invalid, misleading, ledger, history = list[Finding](), list[Finding](), Ledger(), History()
+    space: Space | None = None
     read: ConfigReader = lambda _: Config()  # noqa: E731  # until the first record says more
     for row in rows:
         try:
             record = decode(row)
-            if row.seq == ledger.seq + 1 and not findings:
+            if row.seq == ledger.seq + 1 and not invalid:
                 event = ledger.apply(row, record, history, read)
                 history = history if event is None else history.after(event)
-                read = _reader_from_problem(ledger) if row.seq == 1 else read
+                if row.seq == 1:
+                    space = _space_from_problem(ledger)
+                    read = config_reader(space)
+                if space and snapshot and snapshot[:2] == (row.seq, row.seal):
+                    misleading += _misleading(snapshot, packed_snapshot(space, history, ledger))
         except INVALID as error:
-            findings.append(Finding(f"record {row.seq}", f"({row.kind:.20}) is invalid: {error}"))
-    return findings
+            invalid.append(Finding(f"record {row.seq}", f"({row.kind:.20}) is invalid: {error}"))
+    return invalid, misleading
 
 
-def _reader_from_problem(ledger: Ledger) -> ConfigReader:
+def _space_from_problem(ledger: Ledger) -> Space:
     """What the first record says about those that follow."""
     try:
         problem = problem_from_data(ledger.problem)
     except MethodError:  # a method with custom parts
-        return config_reader(from_data(ledger.problem["space"]))
+        space: Space = from_data(ledger.problem["space"])
+        return space
     ledger.rungs = problem.start().ladder.fidelities
-    return config_reader(problem.space)
+    return problem.space
+
+
+def _misleading(stored: Snapshot, data: bytes | None) -> list[Finding]:
+    computed = unpacked(data) if data is not None else None
+    if computed is not None and computed.content == stored.content:
+        return []
+    return [Finding(SNAPSHOT_NAME, "does not agree with the records: delete it")]

@@ -9,6 +9,7 @@ from priorband.repair.scan import Scan, read_rows
 from priorband.storage import sql
 from priorband.storage.addresses import shown, split
 from priorband.storage.journal import FORMAT
+from priorband.storage.postgres import SNAPSHOT_TABLE
 from priorband.storage.postgres_url import brief, connect, driver
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _check_schema(scan: Scan, comments: Any, columns: set[Any], schema: str) -> 
             f'schema "{schema}"',
             f"has the comment {comment!r:.60} instead of 'priorband format {FORMAT}'",
         )
-    if columns != _expected_columns():
+    if {column for column in columns if column[0] != SNAPSHOT_TABLE} != _expected_columns():
         scan.add_finding(f'schema "{schema}"', "has other tables than a study")
 
 

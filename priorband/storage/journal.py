@@ -29,6 +29,7 @@ from typing import NamedTuple, Protocol, final
 
 from priorband.errors import FormatError
 from priorband.storage.identity import Owner
+from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
 FORMAT = 1
@@ -198,6 +199,22 @@ class Journal(Protocol):
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing may be written."""
+
+    def snapshot(self) -> Snapshot | None:
+        """The stored snapshot; None if there is none that can be read."""
+
+    def snapshot_seq(self) -> int:
+        """The number of the last record of the stored snapshot; 0 if there is none."""
+
+    def write_snapshot(self, data: bytes, replace: bool) -> None:
+        """Store a snapshot, unless there is one of more records and `replace` is false.
+
+        An error is ignored: a study does without a snapshot.
+        """
 
     def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""

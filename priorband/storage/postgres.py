@@ -18,11 +18,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, final
 
-from priorband.errors import DamagedError, FormatError, StorageError
+from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
 from priorband.storage import sql
 from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
@@ -37,6 +37,7 @@ from priorband.storage.journal import (
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver
+from priorband.storage.snapshot_file import Snapshot, packed_seq, unpacked
 
 if TYPE_CHECKING:
     import psycopg
@@ -46,6 +47,7 @@ IDLE_TIMEOUT = 30.0  # seconds after which the server ends a client that stops i
 LONGEST_WAIT = 15.0  # seconds in the queue at a time: in between, leases can be renewed
 WAITS_PER_LEASE = 4  # a wait is no longer than a lease divided by this
 LONG_WAIT = 15.0  # seconds without the lock that are worth a message
+SNAPSHOT_TABLE = "snapshot"  # it is made when the first snapshot is written
 
 
 @final
@@ -61,6 +63,7 @@ class PostgresJournal:
         self._tables = [table.format(**dialect) for table in sql.TABLES]
         self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
+        self._snapshots = schema + SNAPSHOT_TABLE
         self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
         self._longest_wait = LONGEST_WAIT
         self._turns = threading.Condition()
@@ -131,6 +134,46 @@ class PostgresJournal:
         """The leases: which worker holds which trial. Needs no lock."""
         with self._own_turn():
             return sql.checked_leases(self._run(self._sql[sql.SELECT_LEASES]), self.where)
+
+    def snapshot(self) -> Snapshot | None:
+        """The stored snapshot; None if there is none that can be read."""
+        with suppress(DamagedError), self._own_turn():
+            if self._has_snapshots():
+                query = f"SELECT data FROM {self._snapshots}"
+                cursor = driver().Cursor(self._connection())
+                found = cursor.execute(query, binary=True).fetchone()  # not as hexadecimal text
+                return unpacked(bytes(found[0])) if found else None
+        return None
+
+    def snapshot_seq(self) -> int:
+        """The number of the last record of the stored snapshot; 0 if there is none."""
+        with suppress(DamagedError), self._own_turn():
+            if self._has_snapshots():
+                found = self._run(f"SELECT seq FROM {self._snapshots}")
+                return int(found[0][0]) if found else 0
+        return 0
+
+    def write_snapshot(self, data: bytes, replace: bool) -> None:
+        """Store a snapshot, unless there is one of more records and `replace` is false.
+
+        The table is not logged: after a crash of the server it is empty, which does no harm.
+        """
+        table = self._snapshots
+        with suppress(PriorbandError), self._own_turn():
+            if not self._has_snapshots():
+                self._run(
+                    f"CREATE UNLOGGED TABLE IF NOT EXISTS {table} "
+                    "(id BIGINT PRIMARY KEY, seq BIGINT NOT NULL, data BYTEA NOT NULL); "
+                    f"ALTER TABLE {table} ALTER COLUMN data SET STORAGE EXTERNAL"
+                )
+            driver().Cursor(self._connection()).execute(
+                f"INSERT INTO {table} AS old VALUES (0, %s, %b) ON CONFLICT (id) DO UPDATE "
+                "SET seq = excluded.seq, data = excluded.data WHERE old.seq < excluded.seq OR %s",
+                (packed_seq(data), data, replace),
+            )
+
+    def _has_snapshots(self) -> bool:
+        return bool(self._run("SELECT to_regclass(%s)", (self._snapshots,))[0][0])
 
     def now(self) -> float:
         """The server's clock, in seconds since 1970."""

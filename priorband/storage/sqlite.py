@@ -26,6 +26,7 @@ from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
 from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction, sealed
 from priorband.storage.open_files import OpenFiles
 from priorband.storage.safe_files import refuse_link, sync_folder
+from priorband.storage.snapshot_file import Snapshot, SnapshotFile, unpacked
 from priorband.storage.sqlite_file import (
     DATABASE_NAME,
     configure,
@@ -79,6 +80,9 @@ class SqliteJournal:
         self._copy_at = LONG_LOG
         """The length of the log at which this process copies it back."""
         self._pid = os.getpid()
+        self._head_compared = False
+        """Whether the record that the head file names was read and compared with it."""
+        self._snapshot = SnapshotFile(folder)
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
@@ -114,6 +118,9 @@ class SqliteJournal:
                 rows = sql.checked_rows(results, self.where)
             self._check_head(rows, after, seq, seal)
             self._remember(rows)
+            if after and not self._head_compared and 0 < seq <= after:  # not among the rows
+                self._check_head(self.read_numbered([seq]), 0, seq, seal)
+            self._head_compared = True
             return rows
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
@@ -167,6 +174,18 @@ class SqliteJournal:
         with self._mutex, translated_errors(self.folder):
             results = self._connection("read").execute(_SQL[sql.SELECT_LEASES])
             return sql.checked_leases(results, self.where)
+
+    def snapshot(self) -> Snapshot | None:
+        """The stored snapshot; None if there is none that can be read."""
+        return unpacked(self._snapshot.read())
+
+    def snapshot_seq(self) -> int:
+        """The number of the last record of the stored snapshot; 0 if there is none."""
+        return self._snapshot.seq()
+
+    def write_snapshot(self, data: bytes, replace: bool) -> None:
+        """Store a snapshot, unless there is one of more records and `replace` is false."""
+        self._snapshot.write(data, replace)
 
     def now(self) -> float:
         """This machine's clock, in seconds since 1970."""

@@ -27,6 +27,7 @@ from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.prior import Prior, from_samples, prior
 from priorband.space.space import Space
+from priorband.space.when import at_least, at_most, between
 from priorband.state import State
 from priorband.study import BaseStudy, Study
 from priorband.trial import Observation, Trial
@@ -72,6 +73,9 @@ __all__ = [
     "Tuned",
     "Uniform",
     "Weights",
+    "at_least",
+    "at_most",
+    "between",
     "ensemble",
     "from_samples",
     "methods",

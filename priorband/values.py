@@ -4,6 +4,7 @@
 instead of six. With some eighty classes that is half of the time it takes to import the package.
 """
 
+from collections.abc import Callable
 from typing import Any, Literal, NoReturn, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -91,6 +92,31 @@ def _fields(self: Any) -> tuple[Any, ...]:
 def __repr__(self: Any) -> str:
     shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
     return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def repr_without_defaults(*names: str) -> Callable[[Any], str]:
+    """A `__repr__` for a class that got these fields later: it omits them at their default.
+
+    >>> @frozen
+    ... class Point:
+    ...     x: float
+    ...     label: str | None = None
+    ...     __repr__ = repr_without_defaults("label")
+    >>> Point(1.0), Point(1.0, "a")
+    (Point(x=1.0), Point(x=1.0, label='a'))
+    """
+
+    def show(self: Any) -> str:
+        defaults = field_defaults(type(self))
+        fields = {name: getattr(self, name) for name in self.__match_args__}
+        shown = (
+            f"{name}={item!r}"
+            for name, item in fields.items()
+            if name not in names or item != defaults[name]
+        )
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    return show
 
 
 def __eq__(self: Any, other: object) -> bool:

@@ -17,7 +17,7 @@ import priorband as pb
 
 ROOT = Path(__file__).parent.parent
 NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors")
-MOST_FLAT_NAMES = 40
+MOST_FLAT_NAMES = 43
 KEPT = [
     "optimizer",
     "methods",
@@ -40,6 +40,9 @@ KEPT = [
     "Fidelity",
     "Budget",
     "Space",
+    "at_least",
+    "at_most",
+    "between",
 ]
 """Names that people type, which stay where they are."""
 

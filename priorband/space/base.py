@@ -1,6 +1,6 @@
 """The protocol of a searched parameter."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +21,10 @@ class Parameter(Protocol):
     @property
     def confidence(self) -> float | str:
         """How strongly a prior that is a plain value is believed."""
+
+    @property
+    def when(self) -> Mapping[str, Any] | None:
+        """The conditions under which the parameter is active; None if it always is."""
 
     @property
     def choices(self) -> Sequence[Any]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import Belief, check_prior
 from priorband.space.confidence import Confidence
-from priorband.values import derived, frozen, settle
+from priorband.space.when import checked_when
+from priorband.values import derived, frozen, repr_without_defaults, settle
 
 
 def _indices(choices: Any) -> dict[Any, int]:
@@ -66,6 +67,9 @@ class Categorical:
             as `Weights`, or None if you have no expectation.
         confidence: How sure you are of a `prior` that is one choice: "low", "medium", "high", or
             how many times as likely it is as each other choice.
+        when: The values of other parameters under which this one is active, such as
+            `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
+            for each; all must hold. None if it is always active.
 
     Raises:
         SpaceError: If there are no choices, two are equal, or the prior is not one of them.
@@ -78,11 +82,14 @@ class Categorical:
     choices: Sequence[Any]
     prior: Hashable | Mapping[Any, float] | Belief = None
     confidence: Confidence = "medium"
+    when: Mapping[str, Any] | None = None
     _positions: dict[Any, int] = derived()
+
+    __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
         positions = _indices(self.choices)
-        settle(self, choices=tuple(positions), _positions=positions)
+        settle(self, choices=tuple(positions), _positions=positions, when=checked_when(self.when))
         check_prior(self)
 
     @property
@@ -119,6 +126,9 @@ class Ordinal:
             as `Histogram`, or None if you have no expectation.
         confidence: How sure you are of a `prior` that is one choice: "low", "medium", "high", or
             the width of a normal as a fraction of the range.
+        when: The values of other parameters under which this one is active, such as
+            `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
+            for each; all must hold. None if it is always active.
 
     Raises:
         SpaceError: If there are fewer than two choices, two are equal, or the prior is not one of
@@ -133,11 +143,14 @@ class Ordinal:
     choices: Sequence[Any]
     prior: Hashable | Mapping[Any, float] | Belief = None
     confidence: Confidence = "medium"
+    when: Mapping[str, Any] | None = None
     _positions: dict[Any, int] = derived()
+
+    __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
         positions = _indices(self.choices)
-        settle(self, choices=tuple(positions), _positions=positions)
+        settle(self, choices=tuple(positions), _positions=positions, when=checked_when(self.when))
         if len(self.choices) < 2:
             raise SpaceError(
                 f"An ordinal needs at least two choices, got {list(self.choices)!r}. "
@@ -176,6 +189,9 @@ class Constant:
     Args:
         value: The value. It must be hashable.
         prior: Not allowed: a constant has no prior. It must be None.
+        when: The values of other parameters under which this one is active, such as
+            `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
+            for each; all must hold. None if it is always active.
 
     Raises:
         SpaceError: If the value is not hashable, or a prior is given.
@@ -188,8 +204,12 @@ class Constant:
 
     value: Hashable
     prior: object = None
+    when: Mapping[str, Any] | None = None
+
+    __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
+        settle(self, when=checked_when(self.when))
         try:
             same = bool(self.value == self.value) and hash(self.value) == hash(self.value)
         except (TypeError, ValueError):

@@ -1,11 +1,30 @@
 """A configuration: a read-only dict of hyperparameter values."""
 
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn, Self, final
+
+
+class ReadOnlyDict(dict[str, Any]):
+    """A dict that cannot be changed, so that it has a hash."""
+
+    __slots__ = ()
+
+    def _refuse(self, *args: object, **kwargs: object) -> NoReturn:
+        raise TypeError(f"A {type(self).__name__} cannot be changed. Change a copy: `dict(...)`.")
+
+    __setitem__ = __delitem__ = _refuse
+    __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __hash__(self) -> int:  # type: ignore[override]  # a dict can change, so it has no hash
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[dict[str, Any]]]:
+        return type(self), (dict(self),)
 
 
 @final
-class Config(dict[str, Any]):
-    """A value for each parameter, by name. It is a dict that cannot be changed.
+class Config(ReadOnlyDict):
+    """A value for each active parameter, by name. It is a dict that cannot be changed.
 
     It prints, compares, unpacks and serialises like any dict. It is read-only because the study
     keeps it: an objective that popped or overwrote entries would change the record of what ran.
@@ -32,9 +51,3 @@ class Config(dict[str, Any]):
     __setitem__ = __delitem__ = _refuse
     __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse
-
-    def __hash__(self) -> int:  # type: ignore[override]  # a dict can change, so it has no hash
-        return hash(frozenset(self.items()))
-
-    def __reduce__(self) -> tuple[type["Config"], tuple[dict[str, Any]]]:
-        return Config, (dict(self),)

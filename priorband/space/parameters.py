@@ -5,7 +5,7 @@ uniform position gives every integer its fair share.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +15,8 @@ from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import real
 from priorband.space.beliefs import Belief, check_prior
 from priorband.space.confidence import Confidence
-from priorband.values import derived, frozen, settle
+from priorband.space.when import checked_when
+from priorband.values import derived, frozen, repr_without_defaults, settle
 
 
 def _finite_number(name: str, value: object) -> float:
@@ -68,6 +69,9 @@ class Float:
             None if you have no expectation.
         confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
             or the width of a normal as a fraction of the (log) range.
+        when: The values of other parameters under which this one is active, such as
+            `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
+            for each; all must hold. None if it is always active.
 
     Raises:
         SpaceError: If the bounds are not finite numbers with low < high, or the prior is not
@@ -84,8 +88,11 @@ class Float:
     log: bool = False
     prior: float | Belief | None = None
     confidence: Confidence = "medium"
+    when: Mapping[str, Any] | None = None
     _start: float = derived()
     _span: float = derived()
+
+    __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
         low, high = _finite_number("low", self.low), _finite_number("high", self.high)
@@ -94,7 +101,9 @@ class Float:
         if not 0 < end - start < math.inf:
             size = "narrow" if end == start else "wide"
             raise SpaceError(f"The range from {low!r} to {high!r} is too {size} for a float.")
-        settle(self, low=low, high=high, _start=start, _span=end - start)
+        settle(
+            self, low=low, high=high, _start=start, _span=end - start, when=checked_when(self.when)
+        )
         check_prior(self)
 
     @property
@@ -144,6 +153,9 @@ class Integer:
             None if you have no expectation.
         confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
             or the width of a normal as a fraction of the (log) range.
+        when: The values of other parameters under which this one is active, such as
+            `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
+            for each; all must hold. None if it is always active.
 
     Raises:
         SpaceError: If the bounds are not whole numbers with low < high, or the prior is not a
@@ -160,8 +172,11 @@ class Integer:
     log: bool = False
     prior: float | Belief | None = None
     confidence: Confidence = "medium"
+    when: Mapping[str, Any] | None = None
     _start: float = derived()
     _span: float = derived()
+
+    __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
         low, high = _whole_number("low", self.low), _whole_number("high", self.high)
@@ -174,7 +189,9 @@ class Integer:
         start, end = low - 0.5, high + 0.5
         if self.log:
             start, end = math.log(start), math.log(end)
-        settle(self, low=low, high=high, _start=start, _span=end - start)
+        settle(
+            self, low=low, high=high, _start=start, _span=end - start, when=checked_when(self.when)
+        )
         check_prior(self)
 
     @property

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorband.errors import SpaceError, suggestion
 from priorband.space.base import Parameter
-from priorband.space.beliefs import Belief, Mixture, as_belief, stated_values
+from priorband.space.beliefs import Belief, Mixture, Uniform, as_belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
 from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
@@ -100,20 +101,46 @@ class Independent:
     def sample(self, rng: Generator) -> Array:
         """Draw one encoded configuration, each parameter from its own density."""
         uniform = rng.random(len(self._draws)).tolist()
-        return np.array([draw(u) for draw, u in zip(self._draws, uniform, strict=True)])
+        codes = [draw(u) for draw, u in zip(self._draws, uniform, strict=True)]
+        activation = self.space.activation
+        return np.array(activation.mark(codes) if activation else codes)
+
+    def draw(self, column: int, u: float) -> float:
+        """Turn a uniform number in [0, 1) into a draw of one parameter."""
+        return self._draws[column](u)
 
     def logpdf(self, rows: Array) -> Array:
-        """Return the sum of the parameters' log densities, for each row."""
+        """Return the sum of the active parameters' log densities, for each row.
+
+        Entries that are marked as inactive with NaN add nothing.
+        """
+        if self.space.activation:
+            return self._marked_logpdf(rows)
         total = self._normals.logpdf(rows)
         for column, density in self._others:
             total += density.logpdf(rows[:, column])
         return total
 
+    def _marked_logpdf(self, rows: Array) -> Array:
+        active = ~np.isnan(rows)
+        total = self._normals.marked_logpdf(rows, active)
+        for column, density in self._others:
+            here = active[:, column]
+            if here.all():
+                total += density.logpdf(rows[:, column])
+            elif here.any():
+                total[here] += density.logpdf(rows[here, column])
+        return total
+
     def around(self, config: Mapping[str, Any]) -> "Independent":
-        """Return a prior with each density moved to the configuration's value."""
-        [row] = self.space.encode([config])
+        """Return a prior with each density moved to the configuration's value.
+
+        A parameter that is inactive in the configuration keeps its density.
+        """
+        [row] = self.space.encode([config]).tolist()
         moved = (
-            density.around(float(code)) for density, code in zip(self.densities, row, strict=True)
+            density.around(code) if code == code else density
+            for density, code in zip(self.densities, row, strict=True)
         )
         return Independent(self.space, moved, config)
 
@@ -126,7 +153,7 @@ class _Normals:
     numbers in the same order, so the results are equal to the last bit.
     """
 
-    __slots__ = ("centres", "columns", "constant", "kernels", "sigmas")
+    __slots__ = ("centres", "columns", "constant", "constants", "kernels", "sigmas")
 
     def __init__(self, densities: tuple[Density, ...]) -> None:
         normals = [(i, d) for i, d in enumerate(densities) if isinstance(d, TruncatedNormal)]
@@ -134,6 +161,7 @@ class _Normals:
         self.columns = np.array([i for i, _ in normals], dtype=np.intp)
         self.centres = np.array([d.centre for _, d in normals])
         self.sigmas = np.array([d.sigma for _, d in normals])
+        self.constants = np.array([d.constant for _, d in normals])
         self.constant = math.fsum(d.constant for _, d in normals)
 
     def logpdf(self, rows: Array) -> Array:
@@ -142,6 +170,12 @@ class _Normals:
         z = (rows[:, self.columns] - self.centres) / self.sigmas
         squares = np.cumsum(z * z, axis=1)[:, -1]
         return np.asarray(-0.5 * squares - self.constant, dtype=np.float64)
+
+    def marked_logpdf(self, rows: Array, active: NDArray[np.bool_]) -> Array:
+        """The same for rows in which only some entries are active."""
+        z = (rows[:, self.columns] - self.centres) / self.sigmas
+        terms = np.where(active[:, self.columns], -0.5 * z * z - self.constants, 0.0)
+        return np.asarray(terms.sum(axis=1), dtype=np.float64)
 
     def _row_logpdf(self, row: list[float]) -> float:
         squares = 0.0
@@ -221,7 +255,8 @@ def from_samples(space: Space, configs: Iterable[Mapping[str, Any]]) -> Independ
 
     Each parameter gets its own density. For a number it is a kernel density estimate: a truncated
     normal around each value, as wide as the normal reference rule says, but at least 0.05 of the
-    range. For a categorical the weight of a choice is its count plus one.
+    range. For a categorical the weight of a choice is its count plus one. A parameter with
+    conditions is estimated from the configurations in which it is active; without any, it is flat.
 
     Args:
         space: The space.
@@ -243,7 +278,7 @@ def from_samples(space: Space, configs: Iterable[Mapping[str, Any]]) -> Independ
     rows = space.encode(list(configs))
     if not len(rows):
         raise SpaceError("`from_samples` needs at least one configuration, got none.")
-    densities = [_estimate(rows[:, i], p.size) for i, p in enumerate(space.searched.values())]
+    densities = [_estimate(rows[:, i], p) for i, p in enumerate(space.searched.values())]
     mode = {
         name: p.decode(d.mode)
         for (name, p), d in zip(space.searched.items(), densities, strict=True)
@@ -251,9 +286,12 @@ def from_samples(space: Space, configs: Iterable[Mapping[str, Any]]) -> Independ
     return Independent(space, densities, space.complete(mode))
 
 
-def _estimate(codes: Array, size: int | None) -> Density:
-    if size is not None:
-        counts = 1.0 + np.bincount(codes.astype(np.intp), minlength=size)
+def _estimate(codes: Array, parameter: Parameter) -> Density:
+    codes = codes[~np.isnan(codes)]  # the configurations in which the parameter is active
+    if not len(codes):
+        return Uniform().on(parameter)
+    if parameter.size is not None:
+        counts = 1.0 + np.bincount(codes.astype(np.intp), minlength=parameter.size)
         return Choices(tuple((counts / counts.sum()).tolist()))
     width = max(1.06 * float(np.std(codes)) * len(codes) ** -0.2, 0.05)
     parts = tuple(TruncatedNormal(code, width) for code in codes.tolist())

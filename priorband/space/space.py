@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import whole
+from priorband.space.activation import Activation
 from priorband.space.base import Parameter
 from priorband.space.beliefs import as_belief
 from priorband.space.choices import Categorical, Constant, Ordinal
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from priorband.space.prior import Independent
 
 Array = NDArray[np.float64]
+
+_FEW = 4  # rows: up to here, plain Python is faster than numpy
 
 
 @final
@@ -45,7 +48,10 @@ class Space:
         {'lr': 0.1, 'act': 'relu', 'classes': 10}
     """
 
-    __slots__ = ("_constant", "_decoders", "names", "parameters", "searched", "sizes")
+    __slots__ = (
+        *("_choices", "_constant", "_decoders"),
+        *("activation", "names", "parameters", "searched", "sizes"),
+    )
 
     parameters: Mapping[str, Parameter | Constant]
     """All parameters by name, including constants."""
@@ -55,9 +61,15 @@ class Space:
     """The names of the searched parameters, in the order of the columns."""
     sizes: tuple[int | None, ...]
     """The number of choices for each column; None for a column of positions."""
+    activation: Activation | None
+    """Which parameters are active; None if all always are."""
 
     def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
         _check_names(parameters)
+        self.activation = None
+        if any(p.when is not None for p in parameters.values()):
+            self.activation = Activation(parameters)
+            parameters = self.activation.parameters
         self.parameters = dict(parameters)
         self.searched = {n: p for n, p in parameters.items() if not isinstance(p, Constant)}
         self.names = tuple(self.searched)
@@ -69,6 +81,7 @@ class Space:
         self._decoders = [(name, p.decode) for name, p in self.searched.items()]
         self._constant = {n: p.value for n, p in parameters.items() if isinstance(p, Constant)}
         self.sizes = tuple(p.size for p in self.searched.values())
+        self._choices = [(i, size) for i, size in enumerate(self.sizes) if size is not None]
 
     def __repr__(self) -> str:
         return f"Space({dict(self.parameters)!r})"
@@ -80,6 +93,19 @@ class Space:
 
     def __hash__(self) -> int:
         return hash(tuple(self.parameters))
+
+    def __reduce__(self) -> tuple[type["Space"], tuple[dict[str, Parameter | Constant]]]:
+        return Space, (dict(self.parameters),)
+
+    @property
+    def conditional(self) -> bool:
+        """Whether some parameter has conditions: then rows may have marks."""
+        return self.activation is not None
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The columns, parents before their children, otherwise as declared."""
+        return self.activation.order if self.activation else tuple(range(len(self.names)))
 
     @property
     def prior(self) -> "Independent":
@@ -110,11 +136,49 @@ class Space:
             raise SpaceError(f"`rng` must be a numpy Generator, got {rng!r}.")
         if not whole(n) or n < 0:
             raise SpaceError(f"`n` must be a whole number of at least 0, got {n!r}.")
+        if self.activation and n <= _FEW:
+            return self._few_uniform(n, rng, self.activation)
         rows = rng.random((n, len(self.names)))
         for column, size in enumerate(self.sizes):
             if size is not None:
                 rows[:, column] = np.floor(rows[:, column] * size)
-        return rows
+        return self.marked(rows) if self.activation else rows
+
+    def _few_uniform(self, n: int, rng: Generator, activation: Activation) -> Array:
+        """The same numbers in plain Python, which is faster for a few rows."""
+        rows = rng.random((n, len(self.names))).tolist()
+        for row in rows:
+            for column, size in self._choices:
+                row[column] = float(int(row[column] * size))
+            activation.mark(row)
+        return np.array(rows, dtype=np.float64).reshape(n, len(self.names))
+
+    def mask(self, rows: Array) -> NDArray[np.bool_]:
+        """Return whether each entry of some rows is active, decided on the codes of its parents.
+
+        Args:
+            rows: Encoded configurations. Inactive entries may be marked with NaN or not.
+
+        Returns:
+            An array of the same shape.
+        """
+        return self.activation.mask(rows) if self.activation else np.ones(rows.shape, bool)
+
+    def marked(self, rows: Array) -> Array:
+        """Return the rows with NaN, the mark, in place of each inactive entry."""
+        return np.where(self.mask(rows), rows, np.nan) if self.activation else rows
+
+    def active(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the names of the active parameters, parents first.
+
+        Args:
+            values: A configuration, or at least values for the parameters that others depend on.
+                A parameter that depends on one without a value counts as inactive.
+
+        Returns:
+            The names, including constants.
+        """
+        return self.activation.active(values) if self.activation else tuple(self.parameters)
 
     def encode(self, configs: Iterable[Mapping[str, Any]]) -> Array:
         """Encode configurations as rows.
@@ -139,10 +203,11 @@ class Space:
         """Decode one row.
 
         Args:
-            row: One number for each searched parameter.
+            row: One number for each searched parameter. The number of an inactive one is not
+                used: it may be NaN, the mark.
 
         Returns:
-            The configuration, including the constants.
+            The configuration, including the constants: active parameters only, parents first.
 
         Raises:
             ConfigError: If the row has the wrong length, or a number that is not allowed.
@@ -151,13 +216,15 @@ class Space:
         if not isinstance(codes, Sequence) or len(codes) != len(self._decoders):
             raise ConfigError(f"A row of this space has {len(self._decoders)} values, got {row!r}.")
         for name, code, size in zip(self.names, codes, self.sizes, strict=True):
-            if not _fits(code, size):
+            if not _fits(code, size) and not (self.activation and code != code):
                 allowed = "a position in [0, 1]" if size is None else f"an index below {size}"
                 raise ConfigError(f"The row's value for `{name}` must be {allowed}, got {code!r}.")
         return self.config(codes)
 
     def config(self, codes: Sequence[float]) -> Config:
-        """Decode one row without checking it."""
+        """Decode one row without checking it. Inactive entries are not read."""
+        if self.activation:
+            return self.activation.config(codes)
         values = {
             name: decode(code) for (name, decode), code in zip(self._decoders, codes, strict=True)
         }
@@ -171,8 +238,11 @@ class Space:
     def changed(self, config: Mapping[str, Any], codes: Mapping[int, float]) -> Config:
         """Return a configuration with the values of some columns decoded from new codes.
 
-        All other values stay exactly as they are: they are not encoded and decoded again.
+        All other values stay exactly as they are: they are not encoded and decoded again. What
+        becomes inactive is dropped. What becomes active must be among the codes.
         """
+        if self.activation:
+            return self.activation.changed(config, codes)
         values = dict(config)
         for column, code in codes.items():
             name, decode = self._decoders[column]
@@ -180,7 +250,12 @@ class Space:
         return Config(values)
 
     def complete(self, values: Mapping[str, Any]) -> Config:
-        """Add the constants to the searched values, and put all in the space's order."""
+        """Add the constants to the searched values, and put all in the space's order.
+
+        Values of inactive parameters are dropped.
+        """
+        if self.activation:
+            return self.activation.completed(values)
         all_values = {**self._constant, **values}
         return Config((name, all_values[name]) for name in self.parameters)
 
@@ -196,16 +271,18 @@ class Space:
         Raises:
             ConfigError: If a name is missing or unknown, or a value is not allowed.
         """
+        if self.activation:
+            return self.activation.checked(_mapping(config))
         return self.complete(self._by_name(config, "check"))
 
     def _row(self, config: Mapping[str, Any]) -> list[float]:
+        if self.activation:
+            return self.activation.row(_mapping(config))
         return list(self._by_name(config, "encode").values())
 
     def _by_name(self, config: Mapping[str, Any], method: str) -> dict[str, Any]:
         """Apply a method of each searched parameter to its value."""
-        if not isinstance(config, Mapping):
-            raise ConfigError(f"A configuration is a dict of values by name, got {config!r}.")
-        if config.keys() != self.parameters.keys():
+        if _mapping(config).keys() != self.parameters.keys():
             raise ConfigError(_keys_message(config, self.parameters))
         for name, value in self._constant.items():
             if config[name] != value:
@@ -217,6 +294,12 @@ class Space:
             except ConfigError as error:
                 raise ConfigError(f"`{name}` {error}.") from None
         return results
+
+
+def _mapping(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"A configuration is a dict of values by name, got {config!r}.")
+    return config
 
 
 def normalised_name(name: str) -> str:

@@ -102,6 +102,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     list: lambda v: [_written(item) for item in v],
     tuple: lambda v: {TAG: "tuple", "items": _written([*v])},
     dict: lambda v: {TAG: "dict", "items": _written([*map(list, v.items())])},
+    densities.MovedChoices: lambda v: _written(densities.Choices(v.probabilities)),
     Space: lambda v: {TAG: "Space", "parameters": _written([*map(list, v.parameters.items())])},
     Independent: lambda v: {
         **{TAG: "Independent", "space": _written(v.space)},

@@ -5,6 +5,7 @@ centre. Moving the prior to the incumbent gives the incumbent's density.
 """
 
 import math
+from bisect import bisect_right
 from typing import Protocol, final
 
 import numpy as np
@@ -17,6 +18,8 @@ Array = NDArray[np.float64]
 
 MEDIUM_SIGMA = 0.25
 MEDIUM_WEIGHT = 4.0
+WIDE = 64
+"""A categorical with more choices is drawn by bisection instead of one by one."""
 
 
 class Density(Protocol):
@@ -220,18 +223,23 @@ class Choices:
 
     probabilities: tuple[float, ...]
     _logs: Array = derived()
+    _table: "_WideTable | None" = derived()
 
     def __post_init__(self) -> None:
         with np.errstate(divide="ignore"):
-            settle(self, _logs=np.log(self.probabilities))
+            settle(self, _logs=np.log(self.probabilities), _table=None)
 
     @property
     def mode(self) -> float:
         """The index of the most likely choice; the first if several are equally likely."""
+        if len(self.probabilities) > WIDE:
+            return self._wide().mode
         return float(self.probabilities.index(max(self.probabilities)))
 
     def draw(self, u: float) -> float:
         """Return the index whose share of [0, 1) contains the uniform number."""
+        if len(self.probabilities) > WIDE:
+            return self._wide().draw(u)
         for index, probability in enumerate(self.probabilities):
             if u < probability:
                 return float(index)
@@ -242,20 +250,99 @@ class Choices:
         """Return the log probability; minus infinity for a choice of weight 0."""
         return self._logs[codes.astype(np.intp)]
 
-    def around(self, centre: float) -> "Choices":
+    def around(self, centre: float) -> "Choices | MovedChoices":
         """Return the probabilities with the largest one moved to the choice `centre`.
 
         If all are equal, the choice gets the medium weight.
         """
         index, size = int(centre), len(self.probabilities)
+        if size > WIDE:
+            return MovedChoices(self._wide().peaked(self), index)
         if min(self.probabilities) == max(self.probabilities):
             return preferred_choice(index, size, MEDIUM_WEIGHT)
         moved, top = list(self.probabilities), int(self.mode)
         moved[index], moved[top] = moved[top], moved[index]
         return Choices(tuple(moved))
 
+    def _wide(self) -> "_WideTable":
+        if self._table is None:
+            settle(self, _table=_WideTable(self.probabilities))
+        assert self._table is not None, "made when it is first needed"
+        return self._table
+
 
 def preferred_choice(index: int, size: int, weight: float) -> Choices:
     """Return probabilities in which one choice is `weight` times as likely as each other."""
     total = size - 1 + weight
     return Choices(tuple((weight if i == index else 1.0) / total for i in range(size)))
+
+
+@final
+class _WideTable:
+    """What makes draws from many choices cheap, however many there are."""
+
+    __slots__ = ("_peaked", "_sums", "mode")
+
+    def __init__(self, probabilities: tuple[float, ...]) -> None:
+        self.mode = float(probabilities.index(max(probabilities)))
+        self._sums: list[float] = np.cumsum(probabilities).tolist()
+        flat = min(probabilities) == max(probabilities)
+        self._peaked = preferred_choice(0, len(probabilities), MEDIUM_WEIGHT) if flat else None
+
+    def draw(self, u: float) -> float:
+        """The index whose share of [0, 1) contains the uniform number."""
+        index = bisect_right(self._sums, u)
+        return float(index) if index < len(self._sums) else self.mode  # rounding
+
+    def peaked(self, choices: Choices) -> Choices:
+        """The choices themselves, or with one preferred if all are equally likely."""
+        return self._peaked or choices
+
+
+@final
+@frozen
+class MovedChoices:
+    """Probabilities of many choices, with the largest one exchanged for that of another choice.
+
+    It shares the probabilities that it was made of, so it costs the same for any number of choices.
+    """
+
+    base: Choices
+    index: int
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MovedChoices | Choices):
+            return NotImplemented
+        return self.probabilities == other.probabilities
+
+    def __hash__(self) -> int:
+        return hash(Choices(self.probabilities))
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """The probability of each choice, written out."""
+        moved, top = list(self.base.probabilities), int(self.base.mode)
+        moved[self.index], moved[top] = moved[top], moved[self.index]
+        return tuple(moved)
+
+    @property
+    def mode(self) -> float:
+        """The index of the choice that got the largest probability."""
+        return float(self.index)
+
+    def draw(self, u: float) -> float:
+        """Draw from the shared probabilities, and exchange the two choices."""
+        index = self.base.draw(u)
+        if index == self.base.mode:
+            return float(self.index)
+        return self.base.mode if index == self.index else index
+
+    def logpdf(self, codes: Array) -> Array:
+        """Return the log probability; minus infinity for a choice of weight 0."""
+        top = self.base.mode
+        others = np.where(codes == top, self.index, codes)
+        return self.base.logpdf(np.where(codes == self.index, top, others))
+
+    def around(self, centre: float) -> "MovedChoices":
+        """Return the probabilities with the largest one moved to another choice."""
+        return MovedChoices(self.base, int(centre))

@@ -15,6 +15,7 @@ from priorband.errors import ConfigError, SpaceError
 from priorband.numeric import real
 from priorband.space.beliefs import Belief, check_prior
 from priorband.space.confidence import Confidence
+from priorband.space.value_grid import ValueGrid, checked_grid
 from priorband.space.when import checked_when
 from priorband.values import derived, frozen, repr_without_defaults, settle
 
@@ -69,6 +70,8 @@ class Float:
             None if you have no expectation.
         confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
             or the width of a normal as a fraction of the (log) range.
+        step: The distance between allowed values: `low`, `low` + `step`, and so on up to `high`,
+            each as likely as the others without a prior. None for all values. Not with `log`.
         when: The values of other parameters under which this one is active, such as
             `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
             for each; all must hold. None if it is always active.
@@ -81,6 +84,8 @@ class Float:
         >>> lr = Float(1e-4, 1e-1, log=True, prior=1e-3)
         >>> round(lr.encode(1e-3), 6), round(lr.decode(0.5), 6)
         (0.333333, 0.003162)
+        >>> Float(0, 1, step=0.25).decode(0.7)
+        0.75
     """
 
     low: float
@@ -88,11 +93,14 @@ class Float:
     log: bool = False
     prior: float | Belief | None = None
     confidence: Confidence = "medium"
+    step: float | None = None
     when: Mapping[str, Any] | None = None
+    grid: ValueGrid | None = derived()
+    """The allowed values if there is a step; None if all within the bounds are allowed."""
     _start: float = derived()
     _span: float = derived()
 
-    __repr__ = repr_without_defaults("when")
+    __repr__ = repr_without_defaults("step", "when")
 
     def __post_init__(self) -> None:
         low, high = _finite_number("low", self.low), _finite_number("high", self.high)
@@ -101,10 +109,16 @@ class Float:
         if not 0 < end - start < math.inf:
             size = "narrow" if end == start else "wide"
             raise SpaceError(f"The range from {low!r} to {high!r} is too {size} for a float.")
-        settle(
-            self, low=low, high=high, _start=start, _span=end - start, when=checked_when(self.when)
-        )
+        settle(self, low=low, high=high, _start=start, _span=end - start)
+        settle(self, grid=self._checked_grid(), when=checked_when(self.when))
         check_prior(self)
+
+    def _checked_grid(self) -> ValueGrid | None:
+        if self.step is None:
+            return None
+        grid = checked_grid(self.low, self.high, self.log, self.step)
+        settle(self, step=grid.step, high=grid.high)
+        return grid
 
     @property
     def choices(self) -> Sequence[Any]:
@@ -118,10 +132,14 @@ class Float:
 
     def check(self, value: Any) -> float:
         """Return the value as a float, or raise `ConfigError` if it is not allowed."""
+        if self.grid is not None:
+            return self.grid.value(self.grid.index(value))
         return _number_in_range(value, self.low, self.high, "a number")
 
     def encode(self, value: Any) -> float:
         """Return the position of a value in [0, 1], on the log scale if `log` is set."""
+        if self.grid is not None:
+            return self.grid.encode(value)
         number = self.check(value)
         position = ((math.log(number) if self.log else number) - self._start) / self._span
         return min(max(position, 0.0), 1.0)
@@ -132,12 +150,14 @@ class Float:
             return self.low
         if code >= 1.0:
             return self.high
+        if self.grid is not None:
+            return self.grid.decode(code)
         value = self._start + code * self._span
         return min(max(math.exp(value) if self.log else value, self.low), self.high)
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the codes unchanged: every position is a value of its own."""
-        return codes
+        """Return the codes unchanged: without steps, every position is a value of its own."""
+        return codes if self.grid is None else self.grid.centred(codes)
 
 
 @final
@@ -153,6 +173,8 @@ class Integer:
             None if you have no expectation.
         confidence: How sure you are of a `prior` that is a plain value: "low", "medium", "high",
             or the width of a normal as a fraction of the (log) range.
+        step: The distance between allowed values: `low`, `low` + `step`, and so on up to `high`,
+            each as likely as the others without a prior. None for all values. Not with `log`.
         when: The values of other parameters under which this one is active, such as
             `{"optimizer": "sgd"}`. A value, a list of values, or `at_least`, `at_most` or `between`
             for each; all must hold. None if it is always active.
@@ -165,6 +187,8 @@ class Integer:
         >>> batch = Integer(16, 512, log=True)
         >>> batch.decode(0.0), batch.decode(0.5), batch.decode(1.0)
         (16, 89, 512)
+        >>> Integer(16, 512, step=16).decode(0.5)
+        272
     """
 
     low: int
@@ -172,11 +196,14 @@ class Integer:
     log: bool = False
     prior: float | Belief | None = None
     confidence: Confidence = "medium"
+    step: int | None = None
     when: Mapping[str, Any] | None = None
+    grid: ValueGrid | None = derived()
+    """The allowed values if there is a step; None if all within the bounds are allowed."""
     _start: float = derived()
     _span: float = derived()
 
-    __repr__ = repr_without_defaults("when")
+    __repr__ = repr_without_defaults("step", "when")
 
     def __post_init__(self) -> None:
         low, high = _whole_number("low", self.low), _whole_number("high", self.high)
@@ -189,10 +216,19 @@ class Integer:
         start, end = low - 0.5, high + 0.5
         if self.log:
             start, end = math.log(start), math.log(end)
-        settle(
-            self, low=low, high=high, _start=start, _span=end - start, when=checked_when(self.when)
-        )
+        settle(self, low=low, high=high, _start=start, _span=end - start)
+        settle(self, grid=self._checked_grid(), when=checked_when(self.when))
         check_prior(self)
+
+    def _checked_grid(self) -> ValueGrid | None:
+        if self.step is None:
+            return None
+        grid = checked_grid(self.low, self.high, self.log, self.step)
+        if grid.step == 1:
+            settle(self, step=None)
+            return None
+        settle(self, step=grid.step, high=grid.high)
+        return grid
 
     @property
     def choices(self) -> Sequence[Any]:
@@ -206,6 +242,8 @@ class Integer:
 
     def check(self, value: Any) -> int:
         """Return the value as an int, or raise `ConfigError` if it is not allowed."""
+        if self.grid is not None:
+            return int(self.grid.value(self.grid.index(value)))
         number = _number_in_range(value, self.low, self.high, "a whole number")
         if number != int(number):
             raise ConfigError(f"must be a whole number, got {value!r}")
@@ -213,11 +251,15 @@ class Integer:
 
     def encode(self, value: Any) -> float:
         """Return the position of an integer in [0, 1], on the log scale if `log` is set."""
+        if self.grid is not None:
+            return self.grid.encode(value)
         number = self.check(value)
         return ((math.log(number) if self.log else number) - self._start) / self._span
 
     def decode(self, code: float) -> int:
         """Return the integer whose cell contains the position."""
+        if self.grid is not None:
+            return int(self.grid.decode(code))
         value = self._start + code * self._span
         return min(
             max(math.floor((math.exp(value) if self.log else value) + 0.5), self.low), self.high
@@ -225,6 +267,8 @@ class Integer:
 
     def centred(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the position of the integer whose cell contains each position."""
+        if self.grid is not None:
+            return self.grid.centred(codes)
         values = self._start + codes * self._span
         whole = np.floor((np.exp(values) if self.log else values) + 0.5)
         whole = np.clip(whole, self.low, self.high)

@@ -16,6 +16,7 @@ from priorband.errors import ConfigError, SpaceError
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
 from priorband.space.parameters import Float, Integer
+from priorband.space.value_grid import ValueGrid
 from priorband.space.when import Bounds, Values, condition_text
 
 Array = NDArray[np.float64]
@@ -153,6 +154,8 @@ class Allowed:
 
 def _rounds(parameter: Parameter | Constant) -> bool:
     """Whether encoding a value and decoding it may give another value."""
+    if isinstance(parameter, Float | Integer) and parameter.grid:
+        return False
     if isinstance(parameter, Integer):
         return max(-parameter.low, parameter.high) > 2**32
     return isinstance(parameter, Float)
@@ -254,6 +257,9 @@ def _allowed(parent: Parameter | Constant, condition: Any) -> Allowed:
     if isinstance(condition, Bounds):
         return Allowed(parent, intervals=_numbers_between(parent, condition))
     values = condition if isinstance(condition, Values) else (condition,)
+    if isinstance(parent, Float | Integer) and parent.grid:
+        indices = {parent.grid.index(value) for value in values}
+        return Allowed(parent, intervals=_around(parent.grid, indices))
     if isinstance(parent, Float):
         raise ConfigError(
             f"must be a range, as single values of a Float are never drawn, got {condition!r}: "
@@ -293,9 +299,18 @@ def _numbers_between(parent: Parameter, condition: Bounds) -> tuple[Interval, ..
     low = parent.low if condition.low is None else _number(condition.low)
     high = parent.high if condition.high is None else _number(condition.high)
     low, high = max(low, parent.low), min(high, parent.high)
+    if parent.grid:
+        return _around(parent.grid, parent.grid.indices(low, high))
     if isinstance(parent, Integer):
         low, high = math.ceil(low), math.floor(high)
     return ((float(low), float(high)),) if low <= high else ()
+
+
+def _around(grid: ValueGrid, indices: Iterable[int]) -> tuple[Interval, ...]:
+    """Intervals that contain the values with these indices, also if they are slightly off."""
+    near = grid.step / 4
+    ends = [(grid.value(int(low)), grid.value(int(high))) for low, high in runs(indices)]
+    return tuple((low - near, high + near) for low, high in ends)
 
 
 def _number(value: Any) -> float:

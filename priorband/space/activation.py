@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError, suggestion
 from priorband.space.base import Parameter
@@ -50,7 +51,7 @@ class Activation:
             conditions form a cycle, or if a parameter can never be active.
     """
 
-    __slots__ = ("_entries", "_masks", "_tests", "names", "order", "parameters")
+    __slots__ = ("_entries", "_masks", "_stored", "_tests", "names", "order", "parameters")
 
     names: tuple[str, ...]
     """All parameters, parents before their children."""
@@ -71,6 +72,7 @@ class Activation:
         coded = _coded(self.names, columns, needed)
         self._tests = {c: [(n.column, n.holds_code) for n in needs] for c, needs in coded.items()}
         self._masks = {c: [(n.column, n.mask) for n in needs] for c, needs in coded.items()}
+        self._stored = {c: [(n.column, n.stored) for n in needs] for c, needs in coded.items()}
         cuts = _cuts(needed)
         self._entries = [
             _Entry(
@@ -107,6 +109,14 @@ class Activation:
         for column, tests in self._masks.items():
             for parent, holds in tests:
                 active[:, column] &= active[:, parent] & holds(rows[:, parent])
+        return active
+
+    def stored_mask(self, columns: Sequence[NDArray[Any]]) -> list[Mask]:
+        """Whether each entry of columns of values is active; choices are stored as indices."""
+        active = [np.ones(len(column), bool) for column in columns]
+        for column in self.order:
+            for parent, holds in self._stored.get(column, ()):
+                active[column] &= active[parent] & holds(columns[parent])
         return active
 
     def active(self, values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ ordinal's choice is encoded as a position in [0, 1], like a number.
 """
 
 from collections.abc import Hashable, Mapping, Sequence, Set
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,62 @@ from numpy.typing import NDArray
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.beliefs import Belief, check_prior
 from priorband.space.confidence import Confidence
-from priorband.space.when import checked_when
+from priorband.space.when import checked_when, plain_value
 from priorband.values import derived, frozen, repr_without_defaults, settle
+
+
+@final
+class Branches(tuple[Any, ...]):
+    """The choices of a categorical, with the parameters that each of them brings along.
+
+    `Space` declares these parameters itself, and keeps a categorical of the choices alone.
+    """
+
+    children: dict[Any, dict[str, Any]]
+
+    def __new__(cls, branches: Mapping[Any, Any]) -> "Branches":
+        """Make the choices, or raise `SpaceError` if a branch is not a dict of parameters."""
+        for choice, branch in branches.items():
+            if not isinstance(branch, Mapping):
+                raise SpaceError(
+                    f"The choice {choice!r} must come with a dict of parameters, {{}} for none, "
+                    f"got {branch!r}. For choices alone, give a list."
+                )
+        self = super().__new__(cls, map(plain_value, branches))
+        self.children = {
+            choice: dict(branch) for choice, branch in zip(self, branches.values(), strict=True)
+        }
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Branches) and self.children == other.children
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return super().__hash__()
+
+    def __repr__(self) -> str:
+        return repr(self.children)
+
+    def __reduce__(self) -> tuple[type["Branches"], tuple[dict[Any, Any]]]:
+        return Branches, (self.children,)
+
+
+def _listed(choices: Any, positions: dict[Any, int]) -> tuple[Any, ...]:
+    """The choices as a tuple, with the parameters that they bring along if there are any."""
+    if isinstance(choices, Mapping):
+        choices = Branches(choices)
+    has_children = isinstance(choices, Branches) and any(choices.children.values())
+    return choices if has_children else tuple(positions)
 
 
 def _indices(choices: Any) -> dict[Any, int]:
     """Return each choice's index, or raise `SpaceError` if there are none or two are equal."""
     invalid = isinstance(choices, str | bytes | Set)  # the order of a set varies
     try:
-        listed = [] if invalid else [_plain(choice) for choice in choices]
+        listed = [] if invalid else [plain_value(choice) for choice in choices]
     except TypeError:
         invalid = True
     if invalid:
@@ -43,11 +90,6 @@ def _indices(choices: Any) -> dict[Any, int]:
     return index
 
 
-def _plain(choice: Any) -> Any:
-    """Return a numpy scalar as the Python value that JSON would give back, others unchanged."""
-    return choice.item() if isinstance(choice, np.generic) else choice
-
-
 def _index(index: dict[Any, int], value: Any) -> int:
     try:
         return index[value]
@@ -62,7 +104,9 @@ class Categorical:
     """One of several values that have no order.
 
     Args:
-        choices: The allowed values. They must be hashable, and all different.
+        choices: The allowed values. They must be hashable, and all different. Or a dict: the
+            parameters that are active with each choice, by name, such as
+            `{"sgd": {"momentum": Float(0, 1)}, "adam": {}}`. A space lists them after this one.
         prior: The choice that you expect to be best, a dict of weights by choice, a belief such
             as `Weights`, or None if you have no expectation.
         confidence: How sure you are of a `prior` that is one choice: "low", "medium", "high", or
@@ -77,6 +121,10 @@ class Categorical:
     Example:
         >>> Categorical(["sgd", "adam"], prior="adam").encode("adam")
         1.0
+        >>> from priorband import Float, Space
+        >>> optimizer = Categorical({"sgd": {"momentum": Float(0, 1)}, "adam": {}})
+        >>> Space({"optimizer": optimizer}).searched["momentum"].when
+        {'optimizer': 'sgd'}
     """
 
     choices: Sequence[Any]
@@ -85,11 +133,26 @@ class Categorical:
     when: Mapping[str, Any] | None = None
     _positions: dict[Any, int] = derived()
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            choices: Sequence[Any] | Mapping[Any, Mapping[str, Any]],
+            prior: Hashable | Mapping[Any, float] | Belief = None,
+            confidence: Confidence = "medium",
+            when: Mapping[str, Any] | None = None,
+        ) -> None: ...
+
     __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
         positions = _indices(self.choices)
-        settle(self, choices=tuple(positions), _positions=positions, when=checked_when(self.when))
+        settle(
+            self,
+            choices=_listed(self.choices, positions),
+            _positions=positions,
+            when=checked_when(self.when),
+        )
         check_prior(self)
 
     @property
@@ -149,6 +212,11 @@ class Ordinal:
     __repr__ = repr_without_defaults("when")
 
     def __post_init__(self) -> None:
+        if isinstance(self.choices, Mapping):
+            raise SpaceError(
+                f"`choices` must be an ordered list of values, got {self.choices!r}. Only "
+                "Categorical takes a dict; use `when` for parameters that depend on an ordinal."
+            )
         positions = _indices(self.choices)
         settle(self, choices=tuple(positions), _positions=positions, when=checked_when(self.when))
         if len(self.choices) < 2:

@@ -31,7 +31,7 @@ class Requirement:
     The mark of an inactive parent fulfils no condition.
     """
 
-    __slots__ = ("allowed", "column", "cuts", "holds", "holds_code", "mask", "parent")
+    __slots__ = ("allowed", "column", "cuts", "holds", "holds_code", "mask", "parent", "stored")
 
     def __init__(self, parent: str, column: int, allowed: "Allowed") -> None:
         self.parent = parent
@@ -42,6 +42,7 @@ class Requirement:
         self.cuts: tuple[Cut, ...] = ()
         if column >= 0:
             self.holds_code, self.mask = allowed.code_tests()
+            self.stored = allowed.stored_test()
             self.cuts = allowed.cuts()
 
 
@@ -125,6 +126,16 @@ class Allowed:
             lambda column: (low <= column) & (column <= high),
         )
 
+    def stored_test(self) -> Callable[[NDArray[Any]], Mask]:
+        """Whether each entry of a column of values is allowed; choices are stored as indices."""
+        parameter = self.parameter
+        assert not isinstance(parameter, Constant), "a constant is not stored"
+        if not parameter.choices:
+            return lambda column: _in_any_column(self.intervals, column)
+        table = np.zeros(len(parameter.choices) + 1, bool)  # the last is for the mark, -1
+        table[list(self.indices)] = True
+        return lambda column: table[column]
+
     def _code_intervals(self, parameter: Parameter) -> tuple[Interval, ...]:
         if not parameter.choices:
             ends = self.intervals
@@ -165,7 +176,7 @@ def _in_any(intervals: Sequence[Interval]) -> Callable[[Any], bool]:
     return lambda value: any(low <= value <= high for low, high in intervals)
 
 
-def _in_any_column(intervals: Sequence[Interval], column: Array) -> Mask:
+def _in_any_column(intervals: Sequence[Interval], column: NDArray[Any]) -> Mask:
     found = np.zeros(len(column), bool)
     for low, high in intervals:
         found |= (low <= column) & (column <= high)

@@ -15,6 +15,7 @@ from priorband.space.beliefs import as_belief
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
+from priorband.space.short_form import expanded
 from priorband.streams import Generator
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ class Space:
     """Which parameters are active; None if all always are."""
 
     def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
+        if not isinstance(parameters, Mapping):
+            raise SpaceError(
+                f"`parameters` must be a dict of parameters by name, got {parameters!r}."
+            )
+        parameters = expanded(parameters)
         _check_names(parameters)
         self.activation = None
         if any(p.when is not None for p in parameters.values()):
@@ -323,8 +329,6 @@ def _keys_message(config: Mapping[str, Any], parameters: Mapping[str, object]) -
 
 
 def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
-    if not isinstance(parameters, Mapping):
-        raise SpaceError(f"`parameters` must be a dict of parameters by name, got {parameters!r}.")
     kinds = (Float, Integer, Categorical, Ordinal, Constant)
     seen: dict[str, str] = {}
     for name, parameter in parameters.items():

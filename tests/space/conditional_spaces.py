@@ -25,6 +25,7 @@ from priorband import (
 )
 from priorband.errors import SpaceError
 from priorband.space.when import Bounds, Values
+from priorband.values import replaced
 
 SPACES = {
     "categorical parent": Space(
@@ -130,6 +131,25 @@ SPACES = {
         }
     ),
 }
+
+
+def small() -> Space:
+    """Parents of three kinds, a chain, and a constant with a condition."""
+    return Space(
+        {
+            "optimizer": Categorical(["sgd", "adam"], prior="sgd"),
+            "momentum": Float(0, 0.99, prior=0.9, when={"optimizer": "sgd"}),
+            "nesterov": Categorical([True, False], when={"momentum": at_least(0.5)}),
+            "layers": Integer(1, 6),
+            "dropout": Float(0, 1, when={"layers": at_least(3)}),
+            "epsilon": Constant(1e-8, when={"optimizer": "adam"}),
+        }
+    )
+
+
+def flat(space: Space) -> Space:
+    """The same parameters without conditions."""
+    return Space({name: replaced(p, when=None) for name, p in space.parameters.items()})
 
 
 def is_active(space: Space, name: str, values: Mapping[str, Any]) -> bool:

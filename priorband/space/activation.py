@@ -111,6 +111,15 @@ class Activation:
                 active[:, column] &= active[:, parent] & holds(rows[:, parent])
         return active
 
+    def mark_rows(self, rows: Array) -> Array:
+        """Mark the inactive entries of some rows, in place, and return them."""
+        for column, ((parent, holds), *others) in self._masks.items():
+            active = holds(rows[:, parent])
+            for other, also_holds in others:
+                active &= also_holds(rows[:, other])
+            rows[:, column] = np.where(active, rows[:, column], MARK)
+        return rows
+
     def stored_mask(self, columns: Sequence[NDArray[Any]]) -> list[Mask]:
         """Whether each entry of columns of values is active; choices are stored as indices."""
         active = [np.ones(len(column), bool) for column in columns]
@@ -300,7 +309,7 @@ def _check_parents(parameters: Parameters) -> None:
             if parent not in parameters:
                 raise SpaceError(
                     f"Parameter `{name}` has a condition on an unknown parameter `{parent}`. "
-                    "A condition is on another parameter of the space; the fidelity is none. "
+                    "A condition must name another parameter of the space; the fidelity is not one. "
                     + suggestion(parent, [other for other in parameters if other != name])
                 )
 

@@ -12,9 +12,11 @@ from priorband.space.base import Parameter
 from priorband.space.beliefs import Belief, Mixture, Uniform, as_belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
-from priorband.space.densities import Array, Blend, Choices, Density, TruncatedNormal
+from priorband.space.densities import Array, Blend, Choices, Density, Flat, TruncatedNormal
 from priorband.space.space import Space
 from priorband.streams import Generator
+
+_FEW = 2  # rows: up to here, plain Python is faster than numpy
 
 
 class Prior(Protocol):
@@ -122,6 +124,8 @@ class Independent:
         return total
 
     def _marked_logpdf(self, rows: Array) -> Array:
+        if len(rows) <= _FEW:
+            return np.array([self._marked_row_logpdf(row) for row in rows.tolist()])
         active = ~np.isnan(rows)
         total = self._normals.marked_logpdf(rows, active)
         for column, density in self._others:
@@ -130,6 +134,14 @@ class Independent:
                 total += density.logpdf(rows[:, column])
             elif here.any():
                 total[here] += density.logpdf(rows[here, column])
+        return total
+
+    def _marked_row_logpdf(self, row: list[float]) -> float:
+        total = self._normals.marked_row_logpdf(row)
+        for column, density in self._others:
+            code = row[column]
+            if code == code and type(density) is not Flat:
+                total += float(density.logpdf(np.array((code,)))[0])
         return total
 
     def around(self, config: Mapping[str, Any]) -> "Independent":
@@ -153,7 +165,7 @@ class _Normals:
     numbers in the same order, so the results are equal to the last bit.
     """
 
-    __slots__ = ("centres", "columns", "constant", "constants", "kernels", "sigmas")
+    __slots__ = ("_terms", "centres", "columns", "constant", "constants", "kernels", "sigmas")
 
     def __init__(self, densities: tuple[Density, ...]) -> None:
         normals = [(i, d) for i, d in enumerate(densities) if isinstance(d, TruncatedNormal)]
@@ -162,10 +174,11 @@ class _Normals:
         self.centres = np.array([d.centre for _, d in normals])
         self.sigmas = np.array([d.sigma for _, d in normals])
         self.constants = np.array([d.constant for _, d in normals])
+        self._terms = [(k, d.constant) for k, (_, d) in zip(self.kernels, normals, strict=True)]
         self.constant = math.fsum(d.constant for _, d in normals)
 
     def logpdf(self, rows: Array) -> Array:
-        if len(rows) <= 2 or not self.kernels:
+        if len(rows) <= _FEW or not self.kernels:
             return np.array([self._row_logpdf(row) for row in rows.tolist()])
         z = (rows[:, self.columns] - self.centres) / self.sigmas
         squares = np.cumsum(z * z, axis=1)[:, -1]
@@ -176,6 +189,16 @@ class _Normals:
         z = (rows[:, self.columns] - self.centres) / self.sigmas
         terms = np.where(active[:, self.columns], -0.5 * z * z - self.constants, 0.0)
         return np.asarray(terms.sum(axis=1), dtype=np.float64)
+
+    def marked_row_logpdf(self, row: list[float]) -> float:
+        """The same for one row."""
+        total = 0.0
+        for (column, centre, sigma), constant in self._terms:
+            code = row[column]
+            if code == code:
+                z = (code - centre) / sigma
+                total -= 0.5 * z * z + constant
+        return total
 
     def _row_logpdf(self, row: list[float]) -> float:
         squares = 0.0

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Interval = tuple[float, float]
 
+_FEW_CHOICES = 4  # up to here, comparisons are faster than a table
+
 
 @final
 class Requirement:
@@ -116,15 +118,14 @@ class Allowed:
             table = np.zeros(parameter.size + 1, bool)  # the last is for the mark
             table[list(self.indices)] = True
             codes = frozenset(map(float, self.indices))
+            if len(codes) <= _FEW_CHOICES:
+                return codes.__contains__, lambda column: _one_of(codes, column)
             return codes.__contains__, lambda column: _looked_up(table, column)
         intervals = self._code_intervals(parameter)
         if len(intervals) > 1:
             return _in_any(intervals), lambda column: _in_any_column(intervals, column)
         ((low, high),) = intervals
-        return (
-            lambda code: low <= code <= high,
-            lambda column: (low <= column) & (column <= high),
-        )
+        return (lambda code: low <= code <= high), _interval_mask(low, high)
 
     def stored_test(self) -> Callable[[NDArray[Any]], Mask]:
         """Whether each entry of a column of values is allowed; choices are stored as indices."""
@@ -145,10 +146,7 @@ class Allowed:
             ends = runs(self.indices)
             read = lambda code: ranks[parameter.decode(code)]  # noqa: E731  # as short as it gets
         return tuple(
-            (
-                first_code(read, low.__le__),
-                math.nextafter(first_code(read, high.__lt__), -math.inf),
-            )
+            (first_code(read, low.__le__), _below(first_code(read, high.__lt__)))
             for low, high in ends
         )
 
@@ -180,6 +178,23 @@ def _in_any_column(intervals: Sequence[Interval], column: NDArray[Any]) -> Mask:
     found = np.zeros(len(column), bool)
     for low, high in intervals:
         found |= (low <= column) & (column <= high)
+    return found
+
+
+def _interval_mask(low: float, high: float) -> Callable[[Array], Mask]:
+    """A test for columns, with one comparison if one end has no bound."""
+    if high == math.inf and low != -math.inf:
+        return lambda column: low <= column
+    if low == -math.inf and high != math.inf:
+        return lambda column: column <= high
+    return lambda column: (low <= column) & (column <= high)
+
+
+def _one_of(codes: Iterable[float], column: Array) -> Mask:
+    first, *others = codes
+    found: Mask = column == first
+    for code in others:
+        found |= column == code
     return found
 
 
@@ -224,6 +239,11 @@ def first_code(decode: Callable[[float], Any], reached: Callable[[Any], bool]) -
         else:
             low = middle
     return _float(high)
+
+
+def _below(code: float) -> float:
+    """The code before a code; infinity stays."""
+    return math.nextafter(code, -math.inf) if math.isfinite(code) else code
 
 
 def _bits(number: float) -> int:

@@ -33,11 +33,16 @@ class Space:
     A configuration is encoded as a row with one column for each searched parameter. The column is
     a position in [0, 1], or the index of a categorical's choice. Constants have no column.
 
+    A parameter with conditions (`when`) is active only if they hold. A configuration has active
+    parameters only, each after those that it depends on. A row has NaN, the mark, in the column of
+    an inactive one.
+
     Args:
         parameters: A `Float`, `Integer`, `Categorical`, `Ordinal` or `Constant` for each name.
 
     Raises:
-        SpaceError: If there is no parameter to search, or a name or a parameter is not allowed.
+        SpaceError: If there is no parameter to search, a name or a parameter is not allowed, or
+            conditions name an unknown parameter, form a cycle or can never hold.
 
     Example:
         >>> from priorband import Categorical, Constant, Float, Space
@@ -47,6 +52,12 @@ class Space:
         array([[1., 1.]])
         >>> space.decode([1.0, 0.0])
         {'lr': 0.1, 'act': 'relu', 'classes': 10}
+
+        >>> space = Space({"optimizer": Categorical(["sgd", "adam"]),
+        ...                "momentum": Float(0, 1, when={"optimizer": "sgd"})})
+        >>> space.encode([{"optimizer": "sgd", "momentum": 0.5}, {"optimizer": "adam"}])
+        array([[0. , 0.5],
+               [1. , nan]])
     """
 
     __slots__ = (
@@ -148,7 +159,7 @@ class Space:
         for column, size in enumerate(self.sizes):
             if size is not None:
                 rows[:, column] = np.floor(rows[:, column] * size)
-        return self.marked(rows) if self.activation else rows
+        return self.activation.mark_rows(rows) if self.activation else rows
 
     def _few_uniform(self, n: int, rng: Generator, activation: Activation) -> Array:
         """The same numbers in plain Python, which is faster for a few rows."""
@@ -172,7 +183,7 @@ class Space:
 
     def marked(self, rows: Array) -> Array:
         """Return the rows with NaN, the mark, in place of each inactive entry."""
-        return np.where(self.mask(rows), rows, np.nan) if self.activation else rows
+        return self.activation.mark_rows(rows.copy()) if self.activation else rows
 
     def active(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of the active parameters, parents first.

@@ -309,7 +309,8 @@ def _check_parents(parameters: Parameters) -> None:
             if parent not in parameters:
                 raise SpaceError(
                     f"Parameter `{name}` has a condition on an unknown parameter `{parent}`. "
-                    "A condition must name another parameter of the space; the fidelity is not one. "
+                    "A condition must name another parameter of the space; the fidelity is "
+                    "not one. "
                     + suggestion(parent, [other for other in parameters if other != name])
                 )
 

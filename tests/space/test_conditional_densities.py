@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def nodes(space: Space, name: str) -> list[tuple[float, float]]:
     ]
 
 
+@cache
 def quadrature(space: Space) -> tuple[Array, Array]:
     """Rows that cover the mixed space, marked where inactive, and their weights."""
     done: list[tuple[dict[str, float], float]] = [({}, 1.0)]

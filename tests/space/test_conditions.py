@@ -29,8 +29,8 @@ X = Float(0, 1)
         (
             {"optimizer": Categorical(["ab"]), "x": Float(0, 1, when={"optimiser": "ab"})},
             "Parameter `x` has a condition on an unknown parameter `optimiser`. A condition must "
-            "name another parameter of the space; the fidelity is not one. Did you mean 'optimizer'? "
-            "Known: optimizer.",
+            "name another parameter of the space; the fidelity is not one. Did you mean "
+            "'optimizer'? Known: optimizer.",
         ),
         (
             {

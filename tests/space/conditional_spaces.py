@@ -47,7 +47,7 @@ SPACES = {
         {
             "layers": Integer(1, 6, prior=2),
             "skip": Float(0, 1, prior=Normal(0.3, sigma=0.2), when={"layers": at_least(3)}),
-            "width": Integer(8, 64, log=True, prior=16, when={"layers": [2, 5, 6]}),
+            "width": Integer(8, 20, log=True, prior=16, when={"layers": [2, 5, 6]}),
         }
     ),
     "log integer parent": Space(

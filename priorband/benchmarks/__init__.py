@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from priorband.benchmarks.base import Benchmark
+    from priorband.benchmarks.branched import BranchedHartmann
     from priorband.benchmarks.catalogue import benchmark, benchmark_names
     from priorband.benchmarks.fitted import Fitted
     from priorband.benchmarks.hartmann import Hartmann
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Benchmark",
+    "BranchedHartmann",
     "Fitted",
     "Hartmann",
     "JAHS",
@@ -34,6 +36,7 @@ __all__ = [
 # stays fast.
 _MODULES = {
     "Benchmark": "priorband.benchmarks.base",
+    "BranchedHartmann": "priorband.benchmarks.branched",
     "Fitted": "priorband.benchmarks.fitted",
     "Hartmann": "priorband.benchmarks.hartmann",
     "JAHS": "priorband.benchmarks.jahs",

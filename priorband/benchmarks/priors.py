@@ -56,7 +56,8 @@ def benchmark_prior(
         -2.55
     """
     centre = prior_centre(benchmark, quality, seed, legacy)
-    return prior(benchmark.space, {name: centre[name] for name in benchmark.space.names})
+    searched = benchmark.space.names
+    return prior(benchmark.space, {name: centre[name] for name in searched if name in centre})
 
 
 def prior_centre(benchmark: Benchmark, quality: str, seed: int = 0, legacy: bool = False) -> Config:
@@ -110,10 +111,16 @@ def searched_centres(benchmark: Benchmark, draws: int = _MANY) -> dict[str, Conf
 
 
 def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float = 0.25) -> Config:
-    """A configuration with random changes, like the guess of an expert who is nearly right."""
+    """A configuration with random changes, like the guess of an expert who is nearly right.
+
+    A parameter that becomes active is drawn uniformly.
+    """
     rng = generator(seed, 0, "perturbed")
     [row] = space.encode([config])
     shifts, swaps, others = rng.random((3, len(row))).tolist()
+    if space.conditional:
+        drawn = [u if size is None else int(u * size) for u, size in zip(others, space.sizes)]  # noqa: B905
+        row = np.where(np.isnan(row), drawn, row)
     moved = [
         min(max(code + normal.quantile(shift or 0.5, 0.0, sigma), 0.0), 1.0)
         for code, shift in zip(row.tolist(), shifts, strict=True)
@@ -122,7 +129,7 @@ def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float =
         if size is not None:
             swap = swaps[i] < 0.25 and size > 1
             moved[i] = (row[i] + 1 + int(others[i] * (size - 1))) % size if swap else row[i]
-    return space.decode(moved)
+    return space.decode(space.marked(np.array([moved]))[0] if space.conditional else moved)
 
 
 def perturbed_as_published(space: Space, config: Mapping[str, Any], seed: int) -> Config:

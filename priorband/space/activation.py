@@ -103,6 +103,15 @@ class Activation:
         """Whether a column is active, given the codes of its parents, marked where inactive."""
         return all(holds(codes[parent]) for parent, holds in self._tests.get(column, ()))
 
+    def excluded(self, name: str, value: Any) -> frozenset[str]:
+        """The parameters with a condition on this one that the value does not fulfil."""
+        return frozenset(
+            entry.name
+            for entry in self._entries
+            for parent, holds in entry.tests
+            if parent == name and not holds(value)
+        )
+
     def mask(self, rows: Array) -> Mask:
         """Whether each entry of some rows is active."""
         active = np.ones(rows.shape, bool)

@@ -7,6 +7,7 @@ that is active in fewer than `FEWEST` rows has a density that is given: the prio
 is a density over the mixed space, and so is their mean.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, final
 
@@ -25,6 +26,9 @@ from priorband.models.kde import (
     redrawn,
 )
 from priorband.streams import Generator
+
+_ROOT_2 = math.sqrt(2.0)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 FEWEST = 3
 """The smallest number of active rows from which a column's density is estimated."""
@@ -68,20 +72,29 @@ class MarkedKDE:
         self, rows: Array, sizes: Sizes, given: Sequence[ColumnDensity], least: float = LEAST
     ) -> None:
         self.rows = rows
-        self._columns = [
-            _column(rows[:, i], size, len(sizes), given[i], least) for i, size in enumerate(sizes)
-        ]
+        active = ~np.isnan(rows)
+        counts = active.sum(axis=0).tolist()
+        self._columns: list[_Column] = []
+        for i, size in enumerate(sizes):
+            if counts[i] < FEWEST:
+                self._columns.append(_Given(given[i]))
+                continue
+            known = None if counts[i] == len(rows) else active[:, i]
+            codes = rows[:, i] if known is None else rows[known, i]
+            factor = 1.06 * counts[i] ** (-1.0 / (4 + len(sizes)))
+            width = bandwidth(codes, size, factor, least)
+            self._columns.append(_Estimated(codes, known, size, width))
 
     def logpdf(self, rows: Array) -> Array:
         """Return the log density at each row, over its active entries."""
         terms = np.zeros((len(rows), len(self.rows)))
         active = ~np.isnan(rows)
+        counts = active.sum(axis=0).tolist()
         for i, column in enumerate(self._columns):
-            here = active[:, i]
-            if here.all():
+            if counts[i] == len(rows):
                 terms += column.logs(rows[:, i])
-            elif here.any():
-                terms[here] += column.logs(rows[here, i])
+            elif counts[i]:
+                terms[active[:, i]] += column.logs(rows[active[:, i], i])
         return log_means(terms)
 
     def nearby(self, n: int, widening: float, rng: Generator) -> Array:
@@ -108,17 +121,6 @@ class _Column(Protocol):
         """Return a draw near each code, or from all data where the code is a mark."""
 
 
-def _column(
-    codes: Array, size: int | None, dimensions: int, given: ColumnDensity, least: float
-) -> _Column:
-    active = ~np.isnan(codes)
-    count = int(active.sum())
-    if count < FEWEST:
-        return _Given(given)
-    factor = 1.06 * count ** (-1.0 / (4 + dimensions))
-    return _Estimated(codes[active], active, size, bandwidth(codes[active], size, factor, least))
-
-
 @final
 class _Given:
     """A density that does not depend on the data."""
@@ -140,45 +142,57 @@ class _Given:
 
 @final
 class _Estimated:
-    """A kernel around each active code; for inactive ones, the mean of these."""
+    """A kernel around each active code; for inactive ones, the mean of these.
 
-    __slots__ = ("_active", "_centres", "_log_masses", "_size", "_width")
+    Args:
+        centres: The active codes.
+        known: Whether each row of data is active; None if all are.
+        size: The kind of the column.
+        width: The bandwidth.
+    """
+
+    __slots__ = ("_centres", "_known", "_log_masses", "_size", "_width")
 
     def __init__(
-        self, centres: Array, active: NDArray[np.bool_], size: int | None, width: float
+        self, centres: Array, known: NDArray[np.bool_] | None, size: int | None, width: float
     ) -> None:
-        self._centres, self._active, self._size, self._width = centres, active, size, width
+        self._centres, self._known, self._size, self._width = centres, known, size, width
         if size is None:
-            masses = np.sqrt(2.0 * np.pi) * width * inside(centres, width)
-            self._log_masses = np.log(masses)
+            self._log_masses = np.log(_ROOT_2PI * width * inside(centres, width))
 
     def logs(self, codes: Array) -> Array:
         """The log kernels, and the log of their mean in place of those that do not exist."""
         kernels = self._log_kernels(codes[:, np.newaxis])
-        if len(self._centres) == len(self._active):
+        if self._known is None:
             return kernels
-        logs = np.empty((len(codes), len(self._active)))
-        logs[:, self._active] = kernels
-        logs[:, ~self._active] = log_means(kernels)[:, np.newaxis]
+        logs = np.empty((len(codes), len(self._known)))
+        logs[:, self._known] = kernels
+        logs[:, ~self._known] = log_means(kernels)[:, np.newaxis]
         return logs
 
     def _log_kernels(self, codes: Array) -> Array:
         if self._size is None:
-            z = (codes - self._centres) / self._width
-            return np.asarray(-0.5 * z * z - self._log_masses, dtype=np.float64)
+            scale = _ROOT_2 * self._width
+            away = codes / scale - self._centres / scale
+            away *= away
+            away += self._log_masses
+            return np.negative(away, out=away)
         if self._size == 1:
             return np.zeros((len(codes), len(self._centres)))
-        other = np.log(self._width / (self._size - 1))
-        same = np.log1p(-self._width)
-        return np.asarray(np.where(codes == self._centres, same, other), dtype=np.float64)
+        same, other = math.log1p(-self._width), math.log(self._width / (self._size - 1))
+        return np.where(codes == self._centres, same, other)
 
     def near(self, codes: Array, widening: float, u: Array) -> Array:
         """Draws from widened kernels, with the one uniform number that each draw has."""
-        marks = np.isnan(codes)
-        places = u[marks] * len(self._centres)  # which kernel, and the rest is uniform again
-        indices = places.astype(np.intp)
-        codes, u = codes.copy(), u.copy()
-        codes[marks], u[marks] = self._centres[indices], places - indices
+        if self._known is not None:
+            codes, u = self._spread(codes, u)
         if self._size is None:
             return moved(codes, widening * self._width, u)
         return redrawn(codes, self._size, self._width, u) if self._size > 1 else codes
+
+    def _spread(self, codes: Array, u: Array) -> tuple[Array, Array]:
+        """A random centre in place of each mark, and what is left of its uniform number."""
+        marks = np.isnan(codes)
+        places = u * len(self._centres)
+        indices = places.astype(np.intp)
+        return np.where(marks, self._centres[indices], codes), np.where(marks, places - indices, u)

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from priorband.space.activation import MARK, Activation
+from priorband.space.densities import Array
 from priorband.space.prior import Independent
 from priorband.state import State
 from priorband.streams import Generator
@@ -60,17 +61,17 @@ class _FromSample:
 
     def __call__(self, column: int, u: float) -> float:
         if self._codes is None:
-            self._codes = marked_sample(self._state, self._rng)
+            self._codes = marked(self._state.prior.sample(self._rng), self._state)
         code, size = self._codes[column], self._state.space.sizes[column]
         if code == code:
             return code
         return u if size is None else float(int(u * size))
 
 
-def marked_sample(state: State, rng: Generator) -> list[float]:
-    """Return the codes of a draw from the prior, marked where inactive.
+def marked(row: Array, state: State) -> list[float]:
+    """Return the codes of a row, marked where inactive.
 
     A prior of the user's own may leave numbers in inactive entries.
     """
-    codes: list[float] = np.asarray(state.prior.sample(rng), dtype=np.float64).tolist()
+    codes: list[float] = np.array(row, dtype=np.float64).tolist()
     return state.space.activation.mark(codes) if state.space.activation else codes

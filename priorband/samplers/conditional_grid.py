@@ -16,7 +16,7 @@ from priorband.space.space import Space
 Names = frozenset[str]
 
 
-class _Group(NamedTuple):
+class _ValueGroup(NamedTuple):
     """Values of a parameter that exclude the same children."""
 
     excluded: Names
@@ -107,7 +107,7 @@ class ConditionalGrid:
         ways = self._ways(place, excluded)
         return sum(len(group.values) * self._count(place + 1, after) for group, after in ways)
 
-    def _ways(self, place: int, excluded: Names) -> Iterator[tuple[_Group, Names]]:
+    def _ways(self, place: int, excluded: Names) -> Iterator[tuple[_ValueGroup, Names]]:
         """The groups of values of an active parameter, and what is excluded after each."""
         for group in self._groups[self._order[place]]:
             yield group, excluded | group.excluded
@@ -120,11 +120,11 @@ def _values(parameter: Any, name: str, axes: Mapping[str, list[Any]]) -> list[An
     return [parameter.value] if isinstance(parameter, Constant) else axes[name]
 
 
-def _grouped(activation: Activation, name: str, values: list[Any]) -> list[_Group]:
+def _grouped(activation: Activation, name: str, values: list[Any]) -> list[_ValueGroup]:
     groups: dict[Names, list[Any]] = {}
     for value in values:
         groups.setdefault(activation.excluded(name, value), []).append(value)
-    return [_Group(excluded, values) for excluded, values in groups.items()]
+    return [_ValueGroup(excluded, values) for excluded, values in groups.items()]
 
 
 def _children(space: Space) -> dict[str, Names]:

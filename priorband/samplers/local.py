@@ -7,7 +7,7 @@ import numpy as np
 from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.numeric import real
-from priorband.samplers.activated import changes, marked_sample, prior_draws
+from priorband.samplers.activated import changes, marked, prior_draws
 from priorband.samplers.base import Draw, MixtureWeights, require_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
@@ -16,6 +16,7 @@ from priorband.space.densities import Array
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
+from priorband.trial import Trial
 from priorband.values import frozen
 
 _TRIES = 50
@@ -182,25 +183,25 @@ class Crossover:
         if incumbent is None:
             return FromUniform().sample(state, rung, rng)
         from_prior = partner_share(self.weights(state, rung).probabilities)
-        codes = state.row(incumbent.trial).tolist()
         for _ in range(_TRIES):
             if rng.random() < from_prior:
-                partner = marked_sample(state, rng)
+                partner = state.prior.sample(rng)
             else:
-                partner = state.space.uniform(1, rng)[0].tolist()
-            child = state.space.changed(incumbent.config, _crossed(codes, partner, state, rng))
+                partner = state.space.uniform(1, rng)[0]
+            child = state.space.changed(
+                incumbent.config, _crossed(incumbent.trial, partner, state, rng)
+            )
             if child != incumbent.config:
                 return Draw(child, ORIGIN)
         return FromUniform().sample(state, rung, rng)
 
 
-def _crossed(
-    codes: list[float], partner: list[float], state: State, rng: Generator
-) -> dict[int, float]:
+def _crossed(start: Trial, other: Array, state: State, rng: Generator) -> dict[int, float]:
     """The codes that a child of the incumbent does not have from the incumbent."""
-    taken = np.flatnonzero(rng.random(len(partner)) < 0.5).tolist()
+    taken = np.flatnonzero(rng.random(len(other)) < 0.5).tolist()
     if state.space.activation is None:
-        return {i: partner[i] for i in taken}
+        return {i: float(other[i]) for i in taken}
+    codes, partner = state.row(start).tolist(), marked(other, state)
     draw = prior_draws(state, rng)
 
     def new_code(i: int) -> float | None:

@@ -71,21 +71,24 @@ class TPE:
         modelled = state.rung_with(2 * (len(state.space) + 1))
         if modelled is None:
             return FromUniform().sample(state, rung, rng)
-        good, bad = (self._estimate(state, rows) for rows in groups(state, modelled, self.good))
+        good, bad = self._estimates(state, groups(state, modelled, self.good))
         rows = state.space.marked(good.nearby(self.candidates, self.widening, rng))
         order = np.argsort(bad.logpdf(rows) - good.logpdf(rows), kind="stable")
         configs = (state.space.config(row) for row in rows[order].tolist())
         new = next((config for config in configs if not state.history.seen(config)), None)
         return Draw(new or state.space.config(rows[order[0]].tolist()), MODEL)
 
-    def _estimate(self, state: State, rows: Array) -> "Estimate":
-        from priorband.models.kde import KDE
-        from priorband.models.marked_kde import MarkedKDE
-
+    def _estimates(self, state: State, both: tuple[Array, Array]) -> "list[Estimate]":
+        """The densities of the good and the bad results."""
         sizes, least = state.space.sizes, self.least_bandwidth
-        if not state.space.conditional:
-            return KDE(rows, sizes, least)
-        return MarkedKDE(rows, sizes, _densities(state), least)
+        if state.space.conditional:
+            from priorband.models.marked_kde import MarkedKDE
+
+            densities = _densities(state)
+            return [MarkedKDE(rows, sizes, densities, least) for rows in both]
+        from priorband.models.kde import KDE
+
+        return [KDE(rows, sizes, least) for rows in both]
 
 
 class Estimate(Protocol):

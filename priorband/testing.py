@@ -34,6 +34,7 @@ from priorband.schedulers.synchronous import Hyperband
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
+from priorband.space.when import at_least, at_most
 from priorband.state import State
 from priorband.streams import generator
 from priorband.study import BaseStudy, Study
@@ -54,6 +55,25 @@ def example_space() -> Space:
             "nesterov": Categorical((True, False)),
             "classes": Constant(10),
             "batch": Ordinal((16, 32, 64, 128), prior=32),
+        }
+    )
+
+
+def conditional_space() -> Space:
+    """Return a space with conditions on every kind of parameter, three levels deep, and priors."""
+    return Space(
+        {
+            "eps": Float(1e-9, 1e-3, log=True, when={"norm": "batch"}),
+            "model": Categorical(("net", "trees", "linear"), prior={"net": 3, "trees": 1}),
+            "layers": Integer(1, 4, prior=2, when={"model": "net"}),
+            "norm": Categorical(("batch", "none"), prior="batch", when={"layers": at_least(2)}),
+            "width": Ordinal((16, 32, 64), prior=32, when={"model": "net"}),
+            "skip": Categorical((True, False), when={"width": [32, 64], "layers": at_least(3)}),
+            "depth": Integer(2, 64, log=True, prior=8, when={"model": "trees"}),
+            "leaf": Float(0.0, 1.0, prior=0.1, step=0.1, when={"depth": at_most(16)}),
+            "version": Constant(3, when={"model": ["net", "trees"]}),
+            "lr": Float(1e-5, 1e-1, log=True, prior=1e-3),
+            "decay": Float(0.0, 1.0, when={"lr": at_least(1e-3), "version": 3}),
         }
     )
 
@@ -121,13 +141,19 @@ def play(
         yield trial
 
 
-def example_states() -> dict[str, State]:
-    """Return states that every sampler must handle, by description."""
+def example_states(spaces: Mapping[str, Space] | None = None) -> dict[str, State]:
+    """Return states that every sampler must handle, by description.
+
+    Args:
+        spaces: The spaces, by description. By default one with every kind of parameter, and one
+            with a single categorical.
+
+    Returns:
+        The states.
+    """
     states = {}
-    for kind, space in (
-        ("mixed", example_space()),
-        ("one category", Space({"only": Categorical(("a", "b", "c"), prior="b")})),
-    ):
+    one = Space({"only": Categorical(("a", "b", "c"), prior="b")})
+    for kind, space in (spaces or {"mixed": example_space(), "one category": one}).items():
         for story, failing in (("busy", 0.3), ("failing", 1.0)):
             study = _study(space, Optimizer(Hyperband(), FromUniform()))
             states[f"{kind}, empty"] = study.state
@@ -139,7 +165,9 @@ def example_states() -> dict[str, State]:
     return states
 
 
-def check_sampler(sampler: Sampler, draws: int = 5) -> None:
+def check_sampler(
+    sampler: Sampler, draws: int = 5, spaces: Mapping[str, Space] | None = None
+) -> None:
     """Check that a sampler draws valid configurations, and the same ones when it is repeated.
 
     It is called in many states: empty, busy, with failures only, with imported and queued trials.
@@ -147,6 +175,8 @@ def check_sampler(sampler: Sampler, draws: int = 5) -> None:
     Args:
         sampler: The sampler.
         draws: The number of draws for each state and rung.
+        spaces: The spaces, by description, instead of those of `example_states`. With
+            `{"conditional": conditional_space()}` some parameters have conditions.
 
     Raises:
         AssertionError: If a draw differs when it is repeated (also by a copy of the sampler), is
@@ -155,7 +185,7 @@ def check_sampler(sampler: Sampler, draws: int = 5) -> None:
     """
     _check_value(sampler)
     copied = deepcopy(sampler)
-    for description, state in example_states().items():
+    for description, state in example_states(spaces).items():
         before = _snapshot(state)
         again = _rebuilt(state)
         for rung in range(state.ladder.top + 1):
@@ -206,12 +236,13 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
             assert places[0] == places[1], f"{scheduler!r}: the plan depends on the sampler."
 
 
-def check_optimizer(optimizer: Optimizer, seed: int = 0) -> None:
+def check_optimizer(optimizer: Optimizer, seed: int = 0, space: Space | None = None) -> None:
     """Check that an optimizer depends on state and seed only, and does not use failed trials.
 
     Args:
         optimizer: The optimizer.
         seed: The seed of the study.
+        space: The space, by default `example_space()`. `conditional_space()` has conditions.
 
     Raises:
         AssertionError: If a decision differs when it is repeated or replayed, changes the state, or
@@ -219,7 +250,7 @@ def check_optimizer(optimizer: Optimizer, seed: int = 0) -> None:
     """
     _check_value(optimizer)
     copied = deepcopy(optimizer)
-    study = _study(example_space(), optimizer, seed)
+    study = _study(space or example_space(), optimizer, seed)
     for trial in play(study, 90, seed):
         json.dumps(trial.config)
         if trial.id in (0, 60):
@@ -296,8 +327,9 @@ def _draw(sampler: Sampler, state: State, rung: int, seed: int) -> Draw | str:
 def _check_draw(draw: Draw | str, state: State, where: str) -> None:
     if isinstance(draw, str):  # the message of ExhaustedError, which is allowed
         return
-    assert list(draw.config) == list(state.space.parameters), f"{where}: not in the space's order."
-    assert state.space.check(draw.config) == draw.config, f"{where}: {draw} is not in the space."
+    checked = state.space.check(draw.config)
+    assert checked == draw.config, f"{where}: {draw} is not in the space."
+    assert list(checked) == list(draw.config), f"{where}: not in the space's order."
     assert json.loads(json.dumps(draw.config)) == draw.config, f"{where}: {draw} is not JSON."
     assert draw.origin, f"{where}: {draw} has no origin."
 

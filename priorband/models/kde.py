@@ -21,7 +21,8 @@ Sizes = tuple[int | None, ...]
 
 LEAST = 1e-3
 """The default minimum bandwidth."""
-_LOG_ZERO = -700.0
+LOG_ZERO = -700.0
+"""The log of a number that does not count beside others."""
 _ROOT_2 = math.sqrt(2.0)
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
@@ -69,7 +70,7 @@ class KDE:
                 terms -= away
             elif size > 1:
                 terms += np.where(here == there, np.log1p(-width), np.log(width / (size - 1)))
-        return _log_means(terms)
+        return log_means(terms)
 
     def nearby(self, n: int, widening: float, rng: Generator) -> Array:
         """Draw `n` rows near rows of the data: the candidates of BOHB.
@@ -97,14 +98,16 @@ def bandwidths(rows: Array, sizes: Sizes, least: float = LEAST) -> Array:
     """
     n, d = rows.shape
     factor = 1.06 * n ** (-1.0 / (4 + d))
-    widths = np.empty(d)
-    for column, size in enumerate(sizes):
-        codes = rows[:, column]
-        if size is None:
-            widths[column] = max(factor * codes.std(), least)
-        else:
-            widths[column] = min(max(factor * spread(codes, size), least), (size - 1) / size)
-    return widths
+    return np.array(
+        [bandwidth(rows[:, i], size, factor, least) for i, size in enumerate(sizes)], np.float64
+    )
+
+
+def bandwidth(codes: Array, size: int | None, factor: float, least: float) -> float:
+    """Return the bandwidth of one column: its standard deviation times a factor."""
+    if size is None:
+        return max(factor * float(codes.std()), least)
+    return min(max(factor * spread(codes, size), least), (size - 1) / size)
 
 
 def spread(codes: Array, size: int) -> float:
@@ -138,10 +141,10 @@ def redrawn(codes: Array, size: int, width: float, u: Array) -> Array:
     return np.where(u < stay, codes, np.floor((u - stay) / width * size))
 
 
-def _log_means(terms: Array) -> Array:
+def log_means(terms: Array) -> Array:
     """Return the log of the mean of each row of `exp(terms)`. `terms` is overwritten."""
     peaks = terms.max(axis=1)
     terms -= peaks[:, np.newaxis]
-    np.maximum(terms, _LOG_ZERO, out=terms)  # exp is slow where it underflows
+    np.maximum(terms, LOG_ZERO, out=terms)  # exp is slow where it underflows
     means = np.exp(terms, out=terms).mean(axis=1)
     return np.asarray(peaks + np.log(means), dtype=np.float64)

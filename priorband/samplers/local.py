@@ -7,6 +7,7 @@ import numpy as np
 from priorband.cache import CacheKey
 from priorband.errors import MethodError
 from priorband.numeric import real
+from priorband.samplers.activated import changes, marked, prior_draws
 from priorband.samplers.base import Draw, MixtureWeights, require_callable
 from priorband.samplers.simple import FromUniform
 from priorband.space import normal
@@ -15,9 +16,8 @@ from priorband.space.densities import Array
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
+from priorband.trial import Trial
 from priorband.values import frozen
-
-Sizes = tuple[int | None, ...]
 
 _TRIES = 50
 ORIGIN = "incumbent"
@@ -30,7 +30,8 @@ class Perturb:
 
     Each parameter is selected with probability `rate`. A selected number is drawn from a normal
     around it, truncated to the range. A selected categorical of k choices keeps its choice with
-    probability k / (2k - 1), and otherwise gets one of the others, all equally likely. Without an
+    probability k / (2k - 1), and otherwise gets one of the others, all equally likely. A parameter
+    that becomes active is drawn from the prior, one that becomes inactive is dropped. Without an
     incumbent it draws uniformly. Its draws have the origin "incumbent".
 
     Args:
@@ -66,19 +67,31 @@ class Perturb:
         codes = state.row(incumbent.trial).tolist()
         tried: Config | None = None
         for _ in range(_TRIES):
-            moves = self._moves(codes, state.space.sizes, rng)
+            moves = self._moves(codes, state, rng)
             config = state.space.changed(incumbent.config, moves)
             if config == incumbent.config:
                 continue
             if not state.history.seen(config):
                 return Draw(config, ORIGIN)
             tried = config
-        return Draw(tried or _forced(incumbent.config, codes, state.space, rng), ORIGIN)
+        return Draw(tried or _forced(incumbent.config, codes, state, rng), ORIGIN)
 
-    def _moves(self, codes: list[float], sizes: Sizes, rng: Generator) -> dict[int, float]:
-        random = rng.random(2 * len(codes)).tolist()
-        selected = (i for i in range(len(codes)) if random[i] < self.rate)
-        return {i: self._move(codes[i], sizes[i], random[len(codes) + i]) for i in selected}
+    def _moves(self, codes: list[float], state: State, rng: Generator) -> dict[int, float]:
+        sizes, activation, width = state.space.sizes, state.space.activation, len(codes)
+        random = rng.random(2 * width).tolist()
+        if activation is None:
+            selected = (i for i in range(width) if random[i] < self.rate)
+            return {i: self._move(codes[i], sizes[i], random[width + i]) for i in selected}
+        draw = prior_draws(state, rng)
+
+        def new_code(i: int) -> float | None:
+            if codes[i] != codes[i]:
+                return draw(i, random[width + i])
+            if random[i] < self.rate:
+                return self._move(codes[i], sizes[i], random[width + i])
+            return None
+
+        return changes(activation, codes, new_code)
 
     def _move(self, code: float, size: int | None, u: float) -> float:
         if size is None:
@@ -88,18 +101,37 @@ class Perturb:
         return changed_choice(code, size, u)
 
 
-def _forced(start: Config, codes: list[float], space: Space, rng: Generator) -> Config:
+def _forced(start: Config, codes: list[float], state: State, rng: Generator) -> Config:
     """Change one parameter for certain, after random draws gave only the incumbent itself."""
-    free = [i for i, size in enumerate(space.sizes) if size != 1]
+    space = state.space
+    active = [i for i, code in enumerate(codes) if code == code]
+    free = [i for i in active if space.sizes[i] != 1]
     if not free:
         return start  # the space has one configuration
     i = free[int(rng.random() * len(free))]
     size, end = space.sizes[i], 0.0 if codes[i] > 0.5 else 1.0
     for u in rng.random(_TRIES).tolist():
-        config = space.changed(start, {i: u if size is None else other_choice(codes[i], size, u)})
+        code = u if size is None else other_choice(codes[i], size, u)
+        config = space.changed(start, _with_children(i, code, codes, state, rng))
         if config != start:
             return config
-    return space.changed(start, {i: end})
+    return space.changed(start, _with_children(i, end, codes, state, rng))
+
+
+def _with_children(
+    changed: int, code: float, codes: list[float], state: State, rng: Generator
+) -> dict[int, float]:
+    """The new code of one column, and those of the parameters that become active with it."""
+    if state.space.activation is None:
+        return {changed: code}
+    draw, random = prior_draws(state, rng), rng.random(len(codes)).tolist()
+
+    def new_code(i: int) -> float | None:
+        if codes[i] != codes[i]:
+            return draw(i, random[i])
+        return code if i == changed else None
+
+    return changes(state.space.activation, codes, new_code)
 
 
 def changed_choice(code: float, size: int, u: float) -> float:
@@ -122,8 +154,10 @@ class Crossover:
     """The incumbent with about half of its parameters taken from a partner: an ablation.
 
     The partner is drawn from the prior or uniformly. The closer the probabilities of the prior and
-    of the incumbent are to each other, the more often it is drawn from the prior. Without an
-    incumbent it draws uniformly. Its draws have the origin "incumbent".
+    of the incumbent are to each other, the more often it is drawn from the prior. A parameter that
+    is active in only one of the two comes from that one. One that becomes active though it is in
+    neither is drawn from the prior. Without an incumbent it draws uniformly. Its draws have the
+    origin "incumbent".
 
     Args:
         weights: The weights of the ensemble that this sampler is part of.
@@ -154,11 +188,29 @@ class Crossover:
                 partner = state.prior.sample(rng)
             else:
                 partner = state.space.uniform(1, rng)[0]
-            taken = np.flatnonzero(rng.random(len(partner)) < 0.5).tolist()
-            child = state.space.changed(incumbent.config, {i: float(partner[i]) for i in taken})
+            child = state.space.changed(
+                incumbent.config, _crossed(incumbent.trial, partner, state, rng)
+            )
             if child != incumbent.config:
                 return Draw(child, ORIGIN)
         return FromUniform().sample(state, rung, rng)
+
+
+def _crossed(start: Trial, other: Array, state: State, rng: Generator) -> dict[int, float]:
+    """The codes that a child of the incumbent does not have from the incumbent."""
+    taken = np.flatnonzero(rng.random(len(other)) < 0.5).tolist()
+    if state.space.activation is None:
+        return {i: float(other[i]) for i in taken}
+    codes, partner = state.row(start).tolist(), marked(other, state)
+    draw = prior_draws(state, rng)
+
+    def new_code(i: int) -> float | None:
+        has_one, partner_has_one = codes[i] == codes[i], partner[i] == partner[i]
+        if partner_has_one and (i in taken or not has_one):
+            return partner[i]
+        return None if has_one else draw(i, float(rng.random()))
+
+    return changes(state.space.activation, codes, new_code)
 
 
 def partner_share(probabilities: tuple[float, ...]) -> float:
@@ -248,11 +300,18 @@ def _reach(state: State, root: int, centre: Array) -> float:
 def distances(state: State, rows: Array, centre: Array) -> Array:
     """Return each row's distance to the centre.
 
-    It is the Euclidean distance of the numbers, plus the fraction of choices that differ.
+    It is the Euclidean distance of the numbers, plus the fraction of choices that differ. A number
+    that is active in only one of the two has a distance of 1, and a choice differs.
     """
     numeric = [i for i, size in enumerate(state.space.sizes) if size is None]
     choices = [i for i, size in enumerate(state.space.sizes) if size is not None]
-    apart = np.sqrt(((rows[:, numeric] - centre[numeric]) ** 2).sum(axis=1))
+    away, differ = rows[:, numeric] - centre[numeric], rows[:, choices] != centre[choices]
+    if state.space.conditional:
+        inactive, inactive_there = np.isnan(rows), np.isnan(centre)
+        in_one, in_none = inactive != inactive_there, inactive & inactive_there
+        away = np.where(in_none[:, numeric], 0.0, np.where(in_one[:, numeric], 1.0, away))
+        differ &= ~in_none[:, choices]
+    apart = np.sqrt((away**2).sum(axis=1))
     if choices:
-        apart = apart + (rows[:, choices] != centre[choices]).mean(axis=1)
+        apart = apart + differ.mean(axis=1)
     return np.asarray(apart, dtype=np.float64)

@@ -1,7 +1,7 @@
 """The tree Parzen estimator of BOHB: draw where good results are dense and bad ones are rare."""
 
 import math
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -9,7 +9,8 @@ from priorband.errors import MethodError
 from priorband.numeric import real, whole
 from priorband.samplers.base import MODEL, Draw
 from priorband.samplers.simple import FromUniform
-from priorband.space.densities import Array
+from priorband.space.densities import Array, Density
+from priorband.space.prior import Independent, prior
 from priorband.state import State
 from priorband.streams import Generator
 from priorband.trial import Observation
@@ -24,7 +25,9 @@ class TPE:
     It estimates the density of good results and that of bad results on the highest rung with at
     least 2 (d + 1) successes, where d is the number of searched parameters. It draws candidates
     near good results and returns the one with the highest ratio of the two densities. While there
-    is no such rung, it draws uniformly. The defaults are those of HpBandSter.
+    is no such rung, it draws uniformly. A parameter's density is estimated from the results in
+    which it is active; if these are fewer than three, it is the prior's. The defaults are those of
+    HpBandSter.
 
     Args:
         candidates: The number of candidates.
@@ -68,15 +71,40 @@ class TPE:
         modelled = state.rung_with(2 * (len(state.space) + 1))
         if modelled is None:
             return FromUniform().sample(state, rung, rng)
-        from priorband.models.kde import KDE
-
-        sizes, least = state.space.sizes, self.least_bandwidth
-        good, bad = (KDE(rows, sizes, least) for rows in groups(state, modelled, self.good))
-        rows = good.nearby(self.candidates, self.widening, rng)
+        good, bad = self._estimates(state, groups(state, modelled, self.good))
+        rows = state.space.marked(good.nearby(self.candidates, self.widening, rng))
         order = np.argsort(bad.logpdf(rows) - good.logpdf(rows), kind="stable")
         configs = (state.space.config(row) for row in rows[order].tolist())
         new = next((config for config in configs if not state.history.seen(config)), None)
         return Draw(new or state.space.config(rows[order[0]].tolist()), MODEL)
+
+    def _estimates(self, state: State, both: tuple[Array, Array]) -> "list[Estimate]":
+        """The densities of the good and the bad results."""
+        sizes, least = state.space.sizes, self.least_bandwidth
+        if state.space.conditional:
+            from priorband.models.marked_kde import MarkedKDE
+
+            densities = _densities(state)
+            return [MarkedKDE(rows, sizes, densities, least) for rows in both]
+        from priorband.models.kde import KDE
+
+        return [KDE(rows, sizes, least) for rows in both]
+
+
+class Estimate(Protocol):
+    """A density that was estimated from rows."""
+
+    def logpdf(self, rows: Array) -> Array:
+        """Return the log density at each row."""
+
+    def nearby(self, n: int, widening: float, rng: Generator) -> Array:
+        """Draw `n` rows near rows of the data."""
+
+
+def _densities(state: State) -> tuple[Density, ...]:
+    """The prior's density of each parameter; flat ones if it has no such densities."""
+    believed = state.prior if isinstance(state.prior, Independent) else prior(state.space, {})
+    return believed.densities
 
 
 def groups(state: State, rung: int, share: float) -> tuple[Array, Array]:

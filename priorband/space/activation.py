@@ -101,7 +101,19 @@ class Activation:
 
     def is_active(self, column: int, codes: Sequence[float]) -> bool:
         """Whether a column is active, given the codes of its parents, marked where inactive."""
-        return all(holds(codes[parent]) for parent, holds in self._tests.get(column, ()))
+        for parent, holds in self._tests.get(column, ()):  # noqa: SIM110  # a generator is slower
+            if not holds(codes[parent]):
+                return False
+        return True
+
+    def excluded(self, name: str, value: Any) -> frozenset[str]:
+        """The parameters with a condition on this one that the value does not fulfil."""
+        return frozenset(
+            entry.name
+            for entry in self._entries
+            for parent, holds in entry.tests
+            if parent == name and not holds(value)
+        )
 
     def mask(self, rows: Array) -> Mask:
         """Whether each entry of some rows is active."""

@@ -243,3 +243,12 @@ def test_active_names_follow_from_the_values_of_parents() -> None:
     assert small().active(SGD) == ("optimizer", "momentum", "nesterov", "layers")
     assert small().active({"optimizer": "adam"}) == ("optimizer", "layers", "epsilon")
     assert flat(small()).active({}) == tuple(small().parameters)
+
+
+def test_a_value_excludes_the_children_whose_conditions_it_does_not_fulfil() -> None:
+    activation = small().activation
+    assert activation is not None
+    assert activation.excluded("optimizer", "adam") == {"momentum"}
+    assert activation.excluded("optimizer", "sgd") == {"epsilon"}
+    assert activation.excluded("momentum", 0.4) == {"nesterov"}
+    assert activation.excluded("momentum", 0.5) == activation.excluded("nesterov", True) == set()

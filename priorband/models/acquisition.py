@@ -54,6 +54,8 @@ def log_ei(mean: Array, variance: Array, best: float) -> Array:
 class Improvement:
     """Log expected improvement of rows, plus an optional bonus.
 
+    Inactive entries of rows are NaN.
+
     Args:
         process: The Gaussian process.
         best: The loss to improve on.
@@ -73,7 +75,10 @@ class Improvement:
         return value if self.bonus is None else value + self.bonus(rows)
 
     def slope(self, row: Array) -> tuple[float, Array]:
-        """Return the value at a row, and its gradient with respect to the row's numbers."""
+        """Return the value at a row, and its gradient with respect to the row's numbers.
+
+        The gradient by an inactive number is 0.
+        """
         mean, variance, by_mean, by_variance = self.process.slope(self._whole(row[None])[0])
         deviation = np.sqrt(variance)
         a = (self.best - mean) / deviation
@@ -95,8 +100,12 @@ class Improvement:
         return np.concatenate((rows, np.tile(self.further, (len(rows), 1))), axis=1)
 
     def _bonus_slope(self, row: Array, bonus: Bonus, step: float = 1e-5) -> tuple[float, Array]:
-        """Return the bonus and its gradient, by finite differences (one-sided at the bounds)."""
-        columns = [i for i in self.process.kernel.numbers if i < len(row)]
+        """Return the bonus and its gradient, by finite differences (one-sided at the bounds).
+
+        The gradient by an inactive number is 0.
+        """
+        numbers = [i for i in self.process.kernel.numbers if i < len(row)]
+        columns = [i for i in numbers if row[i] == row[i]]
         rows = np.tile(row, (2 * len(columns) + 1, 1))
         below, above = np.arange(len(columns)), np.arange(len(columns)) + len(columns)
         rows[below, columns] = np.maximum(row[columns] - step, 0.0)
@@ -105,7 +114,12 @@ class Improvement:
         with np.errstate(invalid="ignore"):  # the prior is 0 here: inf - inf
             rise = values[above] - values[below]
         slope = rise / (rows[above, columns] - rows[below, columns])
-        return float(values[-1]), np.where(np.isfinite(slope), slope, 0.0)
+        slope = np.where(np.isfinite(slope), slope, 0.0)
+        if len(columns) == len(numbers):
+            return float(values[-1]), slope
+        gradient = np.zeros(len(row))
+        gradient[columns] = slope
+        return float(values[-1]), gradient[numbers]
 
 
 def _ratios(a: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from priorband.models.kernels import Array, Kernel, Pairs
+from priorband.models.kernels import Array, Kernel, Pairs, Placed
 from priorband.values import frozen
 
 FIRST_JITTER = 1e-10
@@ -123,6 +123,7 @@ class GP:
     mean: float
     lower: Array
     solved: Array
+    placed: Placed
 
     @staticmethod
     def conditioned(
@@ -140,7 +141,7 @@ class GP:
         values = kernel.gram(logs, kernel.pairs(rows)).values
         lower = factor(values, kernel.diagonal(logs) + kernel.noise(logs, rows))
         mean, solved = _residuals(lower, targets, mean)
-        return GP(kernel, logs, rows, targets, mean, lower, solved)
+        return GP(kernel, logs, rows, targets, mean, lower, solved, kernel.placed(rows))
 
     def with_pending(self, rows: Array) -> "GP":
         """Return the process as if its own predictions had been observed at further rows.
@@ -155,7 +156,7 @@ class GP:
 
     def predict(self, rows: Array) -> Posterior:
         """Return the posterior mean and variance at each row."""
-        cross = self.kernel.cross(self.logs, rows, self.rows)
+        cross = self.kernel.cross(self.logs, rows, self.placed)
         mean = self.mean + cross @ self.solved
         reduced = lapack.dtrtrs(self.lower, cross.T, lower=1)[0]
         reduced *= reduced
@@ -164,7 +165,7 @@ class GP:
 
     def slope(self, row: Array) -> tuple[float, float, Array, Array]:
         """Return mean and variance at one row, and their gradients by the row's numbers."""
-        near, jacobian = self.kernel.near(self.logs, row, self.rows)
+        near, jacobian = self.kernel.near(self.logs, row, self.placed)
         pull = solve(self.lower, near)
         variance = self.kernel.diagonal(self.logs) - float(near @ pull)
         by_variance = -2.0 * (pull @ jacobian)

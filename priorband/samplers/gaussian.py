@@ -1,5 +1,6 @@
 """Bayesian optimisation: maximise the expected improvement under a Gaussian process."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
@@ -22,6 +23,8 @@ from priorband.values import frozen
 if TYPE_CHECKING:
     from priorband.models.acquisition import Bonus, Improvement
     from priorband.models.gp import GP
+    from priorband.models.search import Domain
+    from priorband.space.activation import Activation
 
 Over = Literal["full", "rung", "joint"]
 Combine = Literal["sum", "product"]
@@ -143,7 +146,7 @@ class GPSearch:
 
         joint = self.over == "joint"
         sizes = (*state.space.sizes, None) if joint else state.space.sizes
-        kernel = Kernel(sizes, product=self.combine == "product", graded=joint)
+        kernel = Kernel(sizes, self.combine == "product", joint, _optional(state.space))
         fidelities = results.rows[:, -1].tolist() if joint else [1.0] * len(results.rows)
         few = bounded(fidelities, results.targets, _MOST_FITTED)
         data = Data.of(kernel, results.rows[few], results.targets[few])
@@ -160,17 +163,17 @@ class GPSearch:
         from priorband.models.acquisition import Improvement
         from priorband.models.search import ranked
 
-        space, process = inputs.state.space, inputs.process
+        process, domain = inputs.process, _domain(inputs.state.space)
         level, best = self._level(inputs)
         score = Improvement(process, best, level, inputs.bonus)
         groups = self._candidates(inputs, rng)
         reach = 1.0
         if self.over == "joint" and self.two_step:
-            groups = [_shortlist(inputs.state, score, np.concatenate(groups))]
+            groups = [_shortlist(inputs.state, score, domain, np.concatenate(groups))]
             score = Improvement(process, float(process.targets.min()), (1.0,), inputs.bonus)
             reach = _NEARBY
-        rows = ranked(score, groups, space.sizes, lambda rows: settled(space, rows), rng, reach)
-        return space.config(_new(inputs.state, rows, 1)[0].tolist())
+        rows = ranked(score, groups, domain, rng, reach)
+        return inputs.state.space.config(_new(inputs.state, rows, 1)[0].tolist())
 
     def _level(self, inputs: "_Inputs") -> tuple[tuple[float, ...], float]:
         """The fidelity to search at, as a further column, and the best loss there."""
@@ -185,8 +188,11 @@ class GPSearch:
         return (level,), float(there.min() if len(there) else process.targets.min())
 
     def _candidates(self, inputs: "_Inputs", rng: Generator) -> list[Array]:
-        """Groups of candidates: uniform rows, rows near the best, and rows from the prior."""
-        from priorband.models.search import mutated
+        """Groups of candidates: uniform rows, rows near the best, and rows from the prior.
+
+        All have a number in each column: uniform draws where a parameter is not active.
+        """
+        from priorband.models.search import filled, mutated
 
         space, process = inputs.state.space, inputs.process
         order = np.argsort(process.targets, kind="stable")[:_TOPS]
@@ -199,6 +205,8 @@ class GPSearch:
         if inputs.bonus is not None:
             prior = inputs.state.prior
             groups.append(np.array([prior.sample(rng) for _ in range(self.candidates // 4)]))
+        if space.conditional:
+            groups = [filled(group, space.sizes, rng) for group in groups]
         return groups
 
 
@@ -247,10 +255,38 @@ def settled(space: Space, rows: Array) -> Array:
     return space.centred(np.clip(np.round(rows / STEP) * STEP, 0.0, None))
 
 
-def _shortlist(state: State, score: "Improvement", rows: Array) -> Array:
+def _optional(space: Space) -> tuple[int, ...]:
+    """The columns of parameters that may be inactive."""
+    return tuple(i for i, p in enumerate(space.searched.values()) if p.when is not None)
+
+
+def _domain(space: Space) -> "Domain":
+    from priorband.models.search import Domain
+
+    mark = _marks(space.activation) if space.activation else None
+    return Domain(space.sizes, lambda rows: settled(space, rows), mark)
+
+
+def _marks(activation: "Activation") -> Callable[[Array], Array]:
+    """A function that marks inactive entries of rows, and is fast for a single row, too."""
+
+    def mark(rows: Array) -> Array:
+        if len(rows) == 1:
+            return np.array([activation.mark(rows[0].tolist())])
+        return np.where(activation.mask(rows), rows, np.nan)
+
+    return mark
+
+
+def _shortlist(state: State, score: "Improvement", domain: "Domain", rows: Array) -> Array:
     """The ten best rows."""
-    rows = settled(state.space, rows)
-    return _new(state, rows[np.argsort(-score(rows), kind="stable")], _SHORTLIST)
+    from priorband.models.search import distinct
+
+    rows = domain.settle(rows)
+    rows = rows[np.argsort(-score(domain.marked(rows)), kind="stable")]
+    if domain.mark:
+        rows = rows[sorted(distinct(domain.mark(rows)))]
+    return _new(state, rows, _SHORTLIST)
 
 
 def _new(state: State, rows: Array, wanted: int) -> Array:

@@ -15,7 +15,7 @@ from priorband.models.acquisition import Bonus, Improvement, log_ei, log_h
 from priorband.models.gp import GP
 from priorband.models.kernels import Array, Kernel
 
-from .test_kernels import differences, mixed_rows, random_logs
+from .test_kernels import differences, mixed_rows, random_logs, rows_for
 
 ROOT = 0.5 * math.log(2 * math.pi)
 
@@ -40,7 +40,7 @@ def slow_log_h(a: float) -> float:
 
 
 def process(kernel: Kernel, n: int = 10, seed: int = 0) -> GP:
-    rows = mixed_rows(n, kernel.sizes, seed)
+    rows = rows_for(kernel, n, seed)
     targets = np.random.default_rng(seed).standard_normal(n)
     return GP.conditioned(kernel, random_logs(kernel, seed), rows, targets)
 
@@ -159,12 +159,16 @@ MODELS: list[tuple[Kernel, tuple[float, ...]]] = [
     (Kernel((None,) * 4), (0.3, 0.9)),
     (Kernel((3, None), graded=True), (1.0,)),
     (Kernel((3, 2)), ()),
+    (Kernel((None, 3, None, 2, None), optional=(1, 2, 4)), ()),
+    (Kernel((3, None, None, None), True, True, (1, 2)), (0.6,)),
 ]
 """Kernels, and the columns that are not searched: numbers at the end."""
 
 
 def bowl(rows: Array) -> Array:
-    return np.asarray(-3.0 * ((rows - 0.3) ** 2).sum(axis=1) + rows[:, 0], dtype=np.float64)
+    """A parabola in each column, over the entries that are active."""
+    parts = np.where(np.isnan(rows), 0.0, -3.0 * (rows - 0.3) ** 2)
+    return np.asarray(parts.sum(axis=1) + rows[:, 0], dtype=np.float64)
 
 
 @pytest.mark.parametrize("bonus", [None, bowl])
@@ -177,13 +181,14 @@ def test_the_slope_is_that_of_differences(
     known = process(kernel)
     for best in (known.targets.min(), known.targets.max(), known.targets.min() - 30.0):
         score = Improvement(known, float(best), further, bonus)
-        for row in mixed_rows(3, searched, 8):
+        for row in mixed_rows(3, searched, 8, kernel.optional):
             value, gradient = score.slope(row)
             assert value == pytest.approx(score(row[None])[0], rel=1e-8)
             expected = differences(partial(moved, score, row, numbers), row[numbers], 1e-4)
             assert gradient.shape == (len(numbers),)
             rounding = 1e-7 + 1e-9 * abs(value)
             assert gradient == pytest.approx(expected.reshape(-1), rel=1e-6, abs=rounding)
+            assert (gradient[np.isnan(row[numbers])] == 0.0).all()
 
 
 def moved(score: Improvement, row: Array, numbers: list[int], position: Array) -> Array:

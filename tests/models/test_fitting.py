@@ -17,7 +17,7 @@ from priorband.models.gp import GP, Data, factor, likelihood
 from priorband.models.kernels import Array, Kernel
 from priorband.models.threads import one_thread
 
-from .test_kernels import KERNELS, label, mixed_rows, parameters, tables
+from .test_kernels import KERNELS, label, mixed_rows, parameters, rows_for, tables
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -29,7 +29,7 @@ def one_thread_each() -> Iterator[None]:
 
 def drawn(kernel: Kernel, logs: Array, n: int, seed: int) -> tuple[Data, Array]:
     """Data of a process, standardised, and the parameters that it then has."""
-    rows = mixed_rows(n, kernel.sizes, seed)
+    rows = rows_for(kernel, n, seed)
     values = kernel.gram(logs, kernel.pairs(rows)).values
     lower = factor(values, kernel.diagonal(logs) + kernel.noise(logs, rows))
     targets = lower @ np.random.default_rng(seed).standard_normal(n)
@@ -106,6 +106,7 @@ def test_scikit_learns_optimiser_finds_nothing_better(columns: int, n: int, nois
         (Kernel((3, 2)), 20),
         (Kernel((None, None, 3, 2)), 40),
         (Kernel((2, None, None), graded=True), 40),
+        (Kernel((None, 3, None, 2), optional=(1, 2)), 40),
     ],
     ids=str,
 )
@@ -173,7 +174,7 @@ def test_graded_noise_is_recovered_at_both_ends() -> None:
 def test_constant_targets_need_no_fit() -> None:
     for kernel in (Kernel((None, 3)), Kernel((2,)), Kernel((None,), graded=True)):
         for n in (1, 2, 20):
-            data = Data.of(kernel, mixed_rows(n, kernel.sizes, n), np.full(n, 0.5))
+            data = Data.of(kernel, rows_for(kernel, n, n), np.full(n, 0.5))
             found = fit(data)
             assert found.tolist() in starts(kernel).tolist()
             process = GP.conditioned(kernel, found, data.rows, data.targets)
@@ -184,7 +185,7 @@ def test_constant_targets_need_no_fit() -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=label)
 def test_two_results_are_enough_and_twice_the_same(kernel: Kernel) -> None:
     for targets in ([-1.0, 1.0], [-1.0, 1.0, 0.3]):
-        data = Data.of(kernel, mixed_rows(len(targets), kernel.sizes, 1), np.array(targets))
+        data = Data.of(kernel, rows_for(kernel, len(targets), 1), np.array(targets))
         found, again = fit(data), fit(data)
         assert (found == again).all()
         assert ((found >= bounds(kernel)[:, 0]) & (found <= bounds(kernel)[:, 1])).all()

@@ -22,6 +22,7 @@ from .test_kernels import (
     label,
     mixed_rows,
     random_logs,
+    rows_for,
     slow_cross,
     slow_noise,
     tables,
@@ -46,7 +47,7 @@ class Case(NamedTuple):
 
 
 def case(kernel: Kernel, n: int, seed: int) -> Case:
-    rows, places = (mixed_rows(m, kernel.sizes, seed + m) for m in (n, 7))
+    rows, places = (rows_for(kernel, m, seed + m) for m in (n, 7))
     targets = np.random.default_rng(seed).standard_normal(n) + 0.5
     return Case(kernel, random_logs(kernel, seed), rows, targets, places)
 
@@ -213,7 +214,7 @@ def test_one_result_worked_by_hand() -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=label)
 def test_believing_is_conditioning_on_the_means(kernel: Kernel) -> None:
-    known, running = case(kernel, 9, seed=2), mixed_rows(3, kernel.sizes, 77)
+    known, running = case(kernel, 9, seed=2), rows_for(kernel, 3, 77)
     process = GP.conditioned(kernel, known.logs, known.rows, known.targets)
     mean = slow_mean(known)
     means, variances = slow_posterior(known._replace(places=running), mean)
@@ -331,7 +332,7 @@ def test_variances_lie_between_nothing_and_the_priors(
     rng = np.random.default_rng(seed)
     targets, most = rng.standard_normal(len(rows)), kernel.diagonal(logs)
     process = GP.conditioned(kernel, logs, rows, targets)
-    places = np.concatenate((mixed_rows(5, kernel.sizes, seed), rows))
+    places = np.concatenate((rows_for(kernel, 5, seed), rows))
     got = process.predict(places)
     assert ((got.variance > 0) & (got.variance <= most)).all()
     assert np.isfinite(got.mean).all()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from priorband.models.kernels import Array
-from priorband.models.search import Sizes, mutated, ranked
+from priorband.models.search import Domain, Sizes, distinct, filled, mutated, ranked
 from priorband.models.threads import one_thread
 
 from .test_kernels import mixed_rows
@@ -66,6 +66,7 @@ def inside(rows: Array, sizes: Sizes) -> bool:
     return in_the_box and bool((choices == np.round(choices)).all())
 
 
+LINE = Domain((None,), as_they_are)
 MIXED: Sizes = (None, 3, None, 4, None)
 OFFSETS = (np.array([0.0, -0.6, 0.4]), np.array([0.1, 0.5, -0.3, 0.0]))
 SUMMIT = [0.3, 2.0, 0.9, 1.0, 0.0]
@@ -86,7 +87,7 @@ def test_the_summit_of_numbers_and_choices_is_found(
     rng, groups = np.random.default_rng(seed), [mixed_rows(n, MIXED, seed + n) for n in (40, 20)]
     score = Hill(MIXED, bowls)
     kept = [group.copy() for group in groups]
-    rows = ranked(score, groups, MIXED, settle, rng)
+    rows = ranked(score, groups, Domain(MIXED, settle), rng)
     summit = settle(np.array([SUMMIT]))
     assert rows[0] == pytest.approx(summit[0], abs=2e-3 if settle is as_they_are else 1e-12)
     assert bowls(rows[:1])[0] == pytest.approx(bowls(summit)[0], abs=1e-5)
@@ -103,7 +104,7 @@ def test_the_summit_of_numbers_and_choices_is_found(
 def test_equal_generators_give_equal_rows() -> None:
     groups = [mixed_rows(30, MIXED, 1)]
     found = [
-        ranked(Hill(MIXED, bowls), groups, MIXED, on_a_grid, np.random.default_rng(seed))
+        ranked(Hill(MIXED, bowls), groups, Domain(MIXED, on_a_grid), np.random.default_rng(seed))
         for seed in (5, 5, 6)
     ]
     assert found[0].tolist() == found[1].tolist() != found[2].tolist()
@@ -115,7 +116,7 @@ def test_with_choices_alone_all_combinations_are_ranked() -> None:
     table = np.random.default_rng(0).standard_normal((3, 1, 2, 4))
     score = Hill(sizes, lambda rows: table[tuple(rows.astype(int).T)])
     shuffled = np.random.default_rng(1).permutation(every)
-    rows = ranked(score, [shuffled], sizes, as_they_are, np.random.default_rng(2))
+    rows = ranked(score, [shuffled], Domain(sizes, as_they_are), np.random.default_rng(2))
     assert rows.tolist() == every[np.argsort(-score(every))].tolist()
     assert score.slopes == 0
 
@@ -125,7 +126,7 @@ def test_a_better_choice_that_is_no_candidate_is_found(best: int) -> None:
     sizes: Sizes = (None, 1000)
     score = Hill(sizes, lambda rows: (rows[:, 1] == best) - (rows[:, 0] - 0.4) ** 2)
     candidates = np.array([[0.1, 3.0], [0.7, 200.0]])
-    rows = ranked(score, [candidates], sizes, as_they_are, np.random.default_rng(0))
+    rows = ranked(score, [candidates], Domain(sizes, as_they_are), np.random.default_rng(0))
     assert rows[0] == pytest.approx([0.4, best], abs=1e-3)
 
 
@@ -138,7 +139,7 @@ def test_a_choice_with_another_summit_is_climbed_again() -> None:
         return np.asarray(3.0 * rows[:, 1] - 8 * (rows[:, 0] - centre) ** 2, dtype=np.float64)
 
     rows = ranked(
-        *(Hill(sizes, function), [np.array([[0.2, 0.0]])], sizes, as_they_are),
+        *(Hill(sizes, function), [np.array([[0.2, 0.0]])], Domain(sizes, as_they_are)),
         np.random.default_rng(0),
     )
     assert rows[0] == pytest.approx([0.8, 1.0], abs=1e-3)
@@ -152,7 +153,7 @@ def test_the_highest_of_many_hills_in_one_dimension(seed: int) -> None:
 
     fine = np.linspace(0, 1, 100_001)[:, None]
     score, rng = Hill((None,), waves), np.random.default_rng(seed)
-    rows = ranked(score, [mixed_rows(30, (None,), seed)], (None,), as_they_are, rng)
+    rows = ranked(score, [mixed_rows(30, (None,), seed)], LINE, rng)
     assert waves(rows[:1])[0] == pytest.approx(waves(fine).max(), abs=1e-6)
     assert rows[0] == pytest.approx(fine[waves(fine).argmax()], abs=1e-3)
 
@@ -169,14 +170,14 @@ def test_each_group_has_its_own_climbs() -> None:
     assert hills(lonely)[0] < hills(many).min()
     for groups in ([many, lonely], [lonely, many[:0], many]):
         rng, score = np.random.default_rng(0), Hill((None,), hills)
-        rows = ranked(score, groups, (None,), as_they_are, rng)
+        rows = ranked(score, groups, LINE, rng)
         assert rows[0] == pytest.approx([0.8], abs=1e-3)
 
 
 def test_where_slopes_say_nothing_rows_around_the_best_are_tried() -> None:
     score = Hill((None,), lambda rows: -np.abs(rows[:, 0] - 0.5), known=False)
     groups = [np.array([[0.95]]), np.array([[0.0], [0.45]])]
-    rows = ranked(score, groups, (None,), as_they_are, np.random.default_rng(0))
+    rows = ranked(score, groups, LINE, np.random.default_rng(0))
     assert rows[0] == pytest.approx([0.5], abs=0.02)
     assert len(rows) == 3 + 64 and (np.abs(rows - 0.45) < 0.1).sum() > 40
     assert score.slopes == 2 + 1  # from the best of each group, then from the best of all
@@ -186,7 +187,7 @@ def test_other_choices_are_tried_around_every_summit() -> None:
     sizes: Sizes = (1000, 1000)
     score = Hill(sizes, lambda rows: (rows == [5, 7]).all(axis=1) + 0.1 * (rows == 0).all(axis=1))
     groups = [np.array([[0.0, 0.0]]), np.array([[5.0, 0.0]])]
-    rows = ranked(score, groups, sizes, as_they_are, np.random.default_rng(0))
+    rows = ranked(score, groups, Domain(sizes, as_they_are), np.random.default_rng(0))
     assert rows[:2].tolist() == [[5.0, 7.0], [0.0, 0.0]]
 
 
@@ -195,7 +196,7 @@ def test_a_climb_that_steps_off_a_cliff_comes_back() -> None:
         return np.where(rows[:, 0] > 0.7, -np.inf, -100 * (rows[:, 0] - 0.6) ** 2)
 
     score, rng = Hill((None,), cliff), np.random.default_rng(0)
-    rows = ranked(score, [np.array([[0.3]])], (None,), as_they_are, rng)
+    rows = ranked(score, [np.array([[0.3]])], LINE, rng)
     assert rows[0] == pytest.approx([0.6], abs=1e-6)
 
 
@@ -207,7 +208,7 @@ def test_hopeless_rows_do_no_harm() -> None:
     candidates = np.linspace(0, 1, 21)[:, None]
     for group in (candidates, candidates[8:12], candidates[::-1]):
         rng, score = np.random.default_rng(0), Hill((None,), half)
-        rows = ranked(score, [group], (None,), as_they_are, rng)
+        rows = ranked(score, [group], LINE, rng)
         assert rows[0] == pytest.approx([0.6], abs=1e-3)
         assert inside(rows, (None,)) and (np.sort(-half(rows)) == -half(rows)).all()
 
@@ -216,14 +217,14 @@ def test_where_all_is_hopeless_rows_come_all_the_same() -> None:
     sizes: Sizes = (None, 3)
     score = Hill(sizes, lambda rows: np.full(len(rows), -np.inf))
     group = mixed_rows(5, sizes, 0)
-    rows = ranked(score, [group], sizes, on_a_grid, np.random.default_rng(0))
+    rows = ranked(score, [group], Domain(sizes, on_a_grid), np.random.default_rng(0))
     assert len(rows) >= 5 and inside(rows, sizes)
     assert len(np.unique(rows, axis=0)) == len(rows)
 
 
 def test_a_single_row_of_a_single_choice_is_all_there_is() -> None:
     score = Hill((1,), lambda rows: rows[:, 0])
-    rows = ranked(score, [np.zeros((4, 1))], (1,), as_they_are, np.random.default_rng(0))
+    rows = ranked(score, [np.zeros((4, 1))], Domain((1,), as_they_are), np.random.default_rng(0))
     assert rows.tolist() == [[0.0]]
 
 
@@ -296,7 +297,7 @@ def test_a_climb_goes_no_further_than_its_reach() -> None:
 
     for reach, least, most in ((0.1, 0.2, 0.9), (1.0, 1.0, 1.0)):
         score, rng = Hill((None,), slope), np.random.default_rng(0)
-        rows = ranked(score, [np.zeros((1, 1))], (None,), as_they_are, rng, reach)
+        rows = ranked(score, [np.zeros((1, 1))], LINE, rng, reach)
         assert least <= rows[0, 0] <= most
 
 
@@ -336,9 +337,136 @@ def test_whatever_the_candidates_rows_are_ranked_settled_and_once(
     assert inside(mutated(rows, sizes, 5, np.random.default_rng(seed)), sizes)
     weights = np.random.default_rng(seed).standard_normal(len(sizes))
     score = Hill(sizes, lambda rows: np.asarray(np.cos(3 * rows) @ weights, dtype=np.float64))
-    found = ranked(score, [rows], sizes, on_a_grid, np.random.default_rng(seed))
+    found = ranked(score, [rows], Domain(sizes, on_a_grid), np.random.default_rng(seed))
     assert inside(found, sizes) and (found == on_a_grid(found)).all()
     assert len(np.unique(found, axis=0)) == len(found)
     values = score(found)
     assert (np.diff(values) <= 1e-12).all()
     assert values[0] >= score(on_a_grid(rows)).max() - 1e-12
+
+
+# Entries that may be inactive
+
+
+def choice_opens(rows: Array) -> Array:
+    """Columns x, parent, a, b, last: a is active under choice 1, b under 2, last where b > 0."""
+    marked = rows.copy()
+    marked[rows[:, 1] != 1, 2] = np.nan
+    marked[rows[:, 1] != 2, 3] = np.nan
+    marked[~(marked[:, 3] > 0), 4] = np.nan
+    return marked
+
+
+BRANCHES = Domain((None, 3, None, 4, None), on_a_grid, choice_opens)
+
+
+def branch_values(rows: Array) -> Array:
+    """1, 2 and 3 at the best of each choice; inactive entries must be marked, and are not read."""
+    assert np.array_equal(choice_opens(np.nan_to_num(rows)), rows, equal_nan=True)
+    x, parent, a, b, last = rows.T
+    values = np.select([parent == 0, parent == 1], [1.0, 2.0 - 30 * (a - 0.8) ** 2], 1.5)
+    values += np.where((parent == 2) & (b == 2), 0.5, 0.0)
+    values += np.where(b == 3, 1.5 - 20 * (last - 0.3) ** 2, 0.0)
+    return np.asarray(values - (x - 0.5) ** 2, dtype=np.float64)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_branch_is_found_though_no_candidate_is_in_it(seed: int) -> None:
+    """All starts have choice 0; the best has choice 2, then 3, and a number that this activates."""
+    group = mixed_rows(30, BRANCHES.sizes, seed)
+    group[:, 1] = 0.0
+    score, rng = Hill(BRANCHES.sizes, branch_values), np.random.default_rng(seed)
+    rows = ranked(score, [group], BRANCHES, rng)
+    expected = on_a_grid(np.array([[0.5, 2.0, np.nan, 3.0, 0.3]]))
+    assert rows[0] == pytest.approx(expected[0], nan_ok=True, abs=1e-12)
+    assert np.array_equal(choice_opens(np.nan_to_num(rows)), rows, equal_nan=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_branch_that_begins_badly_is_climbed_too(seed: int) -> None:
+    """Choice 1 has the higher but narrower hill, and hardly any draw is on top of it."""
+
+    def narrow(rows: Array) -> Array:
+        _, parent, a, *_ = rows.T
+        inside = 1.2 - 2.0 * np.abs(a - 0.8) ** 1.5
+        values = np.select([parent == 1, parent == 0], [inside, 1.0], 0.0)
+        return np.asarray(values, dtype=np.float64)
+
+    group = np.array([[0.5, 0.0, 0.1, 0.0, 0.0]])
+    score, rng = Hill(BRANCHES.sizes, narrow), np.random.default_rng(seed)
+    rows = ranked(score, [group], BRANCHES, rng)
+    assert rows[0, 1] == 1.0 and rows[0, 2] == pytest.approx(0.8, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_number_that_passes_a_threshold_activates_another(seed: int) -> None:
+    def mark(rows: Array) -> Array:
+        return np.where(np.arange(2) < 1 + (rows[:, :1] >= 0.5), rows, np.nan)
+
+    def step(rows: Array) -> Array:
+        x, y = rows.T
+        values = np.where(np.isnan(y), x, 2.0 - (x - 0.7) ** 2 - (y - 0.6) ** 2)
+        return np.asarray(values, dtype=np.float64)
+
+    score, rng = Hill((None, None), step), np.random.default_rng(seed)
+    group = np.stack((np.linspace(0, 0.45, 20), np.full(20, 0.1)), axis=1)
+    rows = ranked(score, [group], Domain((None, None), as_they_are, mark), rng)
+    assert rows[0] == pytest.approx([0.7, 0.6], abs=1e-3)
+
+
+def test_rows_that_are_the_same_configuration_count_once() -> None:
+    """With choice 0, only x counts, which is the same in all candidates."""
+    group = mixed_rows(40, BRANCHES.sizes, 0)
+    group[:, :2] = [0.5, 0.0]
+    score, rng = Hill(BRANCHES.sizes, branch_values), np.random.default_rng(0)
+    rows = ranked(score, [group], BRANCHES, rng)
+    codes = np.nan_to_num(rows, nan=-1.0)
+    assert len(np.unique(codes, axis=0)) == len(rows)
+    assert (codes == [0.5, 0.0, -1.0, -1.0, -1.0]).all(axis=1).sum() == 1
+
+
+def test_a_choice_that_is_not_active_is_not_varied() -> None:
+    """Under choice 0 a thousand others would be the same row; under 1 they are tried."""
+    asked: list[int] = []
+
+    def count(rows: Array) -> Array:
+        asked.append(len(rows))
+        return np.asarray(rows[:, 0] * 0.0 - (rows[:, 0] == 1), dtype=np.float64)
+
+    def mark(rows: Array) -> Array:
+        return np.where(np.arange(2) < 1 + (rows[:, :1] == 1), rows, np.nan)
+
+    domain = Domain((2, 1000), as_they_are, mark)
+    ranked(Hill((2, 1000), count), [np.zeros((1, 2))], domain, np.random.default_rng(0))
+    assert sum(asked) < 400
+
+
+def test_draws_fill_what_is_inactive_and_nothing_else() -> None:
+    sizes: Sizes = (None, 3, 1, 5000)
+    rows = mixed_rows(2000, sizes, 0, optional=(0, 1, 2, 3))
+    kept = rows.copy()
+    made = filled(rows, sizes, np.random.default_rng(1))
+    active = ~np.isnan(kept)
+    assert (made[active] == kept[active]).all() and np.array_equal(rows, kept, equal_nan=True)
+    assert inside(made, sizes)
+    new = [made[~active[:, column], column] for column in range(4)]
+    assert stats.kstest(new[0], "uniform").pvalue > 1e-3
+    assert stats.chisquare(np.bincount(new[1].astype(int))).pvalue > 1e-3
+    last: Any = OnlyRandom(1.0 - 2.0**-53)
+    assert inside(filled(np.full((1, 4), np.nan), sizes, last), sizes)
+
+
+def test_copies_change_something_active_and_draw_the_rest() -> None:
+    sizes: Sizes = (None, 3, None, 4, None, None)
+    rows = np.array([[0.3, np.nan, np.nan, np.nan, np.nan, 0.6]])
+    made = mutated(rows, sizes, 3000, np.random.default_rng(0))
+    moved = made[:, [0, 5]] != [0.3, 0.6]
+    assert moved.any(axis=1).all() and inside(made, sizes)
+    assert moved.sum(axis=1).mean() == pytest.approx(1.25, abs=0.05)  # of two active columns
+    assert stats.kstest(made[:, 2], "uniform").pvalue > 1e-3
+    assert stats.chisquare(np.bincount(made[:, 3].astype(int))).pvalue > 1e-3
+
+
+def test_equal_rows_are_found_by_their_first_index() -> None:
+    rows = np.array([[0.5, np.nan], [0.5, 0.0], [0.5, np.nan], [0.1, 0.0], [0.5, 0.0]])
+    assert sorted(distinct(rows)) == [0, 1, 3]

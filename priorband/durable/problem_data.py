@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from priorband.durable.registry import registry
+from priorband.durable.registry import PARAMETERS, registry
 from priorband.durable.serialize import TAG, custom_part, from_data, short_repr, to_data, unreadable
 from priorband.errors import ConfigError, MethodError
 from priorband.fidelity import Fidelity
@@ -16,10 +16,12 @@ from priorband.optimizers import Optimizer
 from priorband.problem import Problem
 from priorband.space.prior import Independent, Prior
 from priorband.space.space import Space, normalised_name
+from priorband.storage.journal import BASE_FORMAT
 from priorband.values import field_defaults
 
 _LONG = 160
 _PLURALS = ("beliefs", "choices", "probabilities", "samplers", "weights")
+_SINCE_2 = {"step", "when"}
 _KEYS = ("space", "prior", "fidelity", "method", "seed")
 
 
@@ -33,6 +35,20 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "method": _part_data(problem.optimizer),
         "seed": to_data(problem.seed),
     }
+
+
+def needed_format(data: Any) -> int:
+    """The lowest version of the stored format that has a form for all of a problem's data.
+
+    Version 2 has conditions and steps of parameters.
+    """
+    if isinstance(data, list):
+        return max(map(needed_format, data), default=BASE_FORMAT)
+    if not isinstance(data, dict):
+        return BASE_FORMAT
+    if data.get(TAG) in PARAMETERS and _SINCE_2 & data.keys():
+        return 2
+    return needed_format([*data.values()])
 
 
 def _prior_data(problem: Problem, space: str) -> Any:

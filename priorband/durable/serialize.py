@@ -375,10 +375,9 @@ def _check(parameter: Parameter) -> Callable[[Any], bool]:
         return lambda value: False
     low, high = parameter.low, parameter.high
     kind = float if isinstance(parameter, Float) else int
-    if parameter.grid:
-        return lambda value: (
-            type(value) is kind and low <= value <= high and _is_on(parameter.grid, value)
-        )
+    grid = parameter.grid
+    if grid is not None:
+        return lambda value: type(value) is kind and low <= value <= high and _is_on(grid, value)
     return lambda value: type(value) is kind and low <= value <= high
 
 

@@ -4,6 +4,7 @@ It holds values instead of losses: where a study maximises, users see what their
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, final
 
 from priorband.display.pace import UNKNOWN, Pace, RemainingWork, seconds_left
@@ -11,6 +12,7 @@ from priorband.display.text import jsonable, moment
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.study import DurableStudy
+from priorband.space.space import Space
 from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease
 from priorband.trial import Observation
@@ -54,6 +56,8 @@ class Result:
     fidelity: float
     origin: str
     config: Mapping[str, Any]
+    parents: Mapping[str, str] = MappingProxyType({})
+    """The setting that each conditional one is shown under."""
 
 
 @final
@@ -238,4 +242,12 @@ def _result(study: DurableStudy, best: Observation | None) -> Result | None:
     if best is None:
         return None
     value = -best.loss if study.maximize else best.loss
-    return Result(best.trial.id, value, best.fidelity, best.trial.origin, best.config)
+    parents = _parents(study.space, best.config)
+    return Result(best.trial.id, value, best.fidelity, best.trial.origin, best.config, parents)
+
+
+def _parents(space: Space, config: Mapping[str, Any]) -> dict[str, str]:
+    """Which setting each conditional one depends on; the last of several in the configuration."""
+    places = {name: place for place, name in enumerate(config)}
+    whens = {name: space.parameters[name].when for name in config}
+    return {name: max(when, key=places.__getitem__) for name, when in whens.items() if when}

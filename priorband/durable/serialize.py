@@ -348,7 +348,7 @@ def _conditional_writer(
 
 
 def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
-    fits, listed = _check(parameter), {_key(f): c for c, f in _forms(parameter).items()}
+    fits, listed = number_test(parameter), {_key(f): c for c, f in _forms(parameter).items()}
 
     def read(data: Any) -> Any:
         if fits(data):
@@ -365,11 +365,11 @@ def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
 def _writer(parameter: Parameter) -> Callable[[Any], Any]:
     if not isinstance(parameter, Float | Integer):
         return _forms(parameter).__getitem__
-    fits = _check(parameter)
+    fits = number_test(parameter)
     return lambda value: value if fits(value) else parameter.check(value)
 
 
-def _check(parameter: Parameter) -> Callable[[Any], bool]:
+def number_test(parameter: Parameter) -> Callable[[Any], bool]:
     """Whether a value is a number of the parameter's type within its range."""
     if not isinstance(parameter, Float | Integer):
         return lambda value: False

@@ -352,4 +352,5 @@ def _around(grid: ValueGrid, indices: Collection[int]) -> tuple[Interval, ...]:
 def _number(value: Any) -> float:
     if real(value) is None:
         raise ConfigError(f"must have numbers as bounds, got {value!r}")
-    return value
+    number: float = value
+    return number

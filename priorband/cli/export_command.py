@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
@@ -128,18 +129,19 @@ class JsonFormat:
         """The lines of a table, some at a time."""
         del metrics  # each object has its own
 
-        def template(names: Iterable[str]) -> str:
+        @lru_cache(1000)
+        def template(names: tuple[str, ...]) -> str:
             return f'{{{_members(COLUMNS)}, "config": {{{_members(names)}}}, "metrics": %s}}'
 
         def line(cells: list[str], found: Mapping[str, Any]) -> str:
             form = whole
             if INACTIVE in cells:  # which is not JSON, so it is one of the settings
                 names = zip(settings, cells[len(COLUMNS) :], strict=True)
-                form = template(name for name, cell in names if cell != INACTIVE)
+                form = template(tuple([name for name, cell in names if cell != INACTIVE]))
                 cells = [cell for cell in cells if cell != INACTIVE]
             return form % (*cells, self.text(found) if found else "{}")
 
-        whole = template(settings)
+        whole = template(tuple(settings))
         before = "[\n"
         for some in _groups(rows):
             lines = [line(cells, found) for cells, found in some]

@@ -522,7 +522,7 @@ def test_differences_of_malformed_data_are_refused() -> None:
 
 def test_a_condition_that_is_another_is_shown_as_a_person_would_write_it() -> None:
     def made(**when: Any) -> Any:
-        space = {"layers": Integer(1, 8), "act": Categorical(["relu", "gelu"])}
+        space: Any = {"layers": Integer(1, 8), "act": Categorical(["relu", "gelu"])}
         return problem_data(problem(Space({**space, "skip": Float(0, 1, when=when)})))
 
     old = made(layers=at_least(3), act="relu")

@@ -128,7 +128,7 @@ def test_a_snapshot_of_any_conditional_study_gives_the_same_view(
     with pb.open_study(folder, space, EPOCHS, "hyperband", seed=data.draw(st.integers(0, 99))) as s:
         for number in range(12):
             if number % 4 == 3:
-                s.queue(space.config(s.prior.sample(generator(number, 0, "test"))))
+                s.queue(space.decode(s.prior.sample(generator(number, 0, "test"))))
             trial = s.ask()
             s.tell(trial, number % 3) if number % 5 else s.fail(trial, "no")
         rows = s.journal.read(0)

@@ -12,7 +12,6 @@ from priorband.display.text import jsonable, moment
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.study import DurableStudy
-from priorband.space.space import Space
 from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease
 from priorband.trial import Observation
@@ -242,12 +241,12 @@ def _result(study: DurableStudy, best: Observation | None) -> Result | None:
     if best is None:
         return None
     value = -best.loss if study.maximize else best.loss
-    parents = _parents(study.space, best.config)
+    parents = _parents(study.space.parameters, best.config)
     return Result(best.trial.id, value, best.fidelity, best.trial.origin, best.config, parents)
 
 
-def _parents(space: Space, config: Mapping[str, Any]) -> dict[str, str]:
+def _parents(parameters: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, str]:
     """Which setting each conditional one depends on; the last of several in the configuration."""
     places = {name: place for place, name in enumerate(config)}
-    whens = {name: space.parameters[name].when for name in config}
+    whens = {name: parameters[name].when for name in config}
     return {name: max(when, key=places.__getitem__) for name, when in whens.items() if when}

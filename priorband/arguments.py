@@ -70,9 +70,21 @@ def checked_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
     if normalised_name(fidelity.name) in map(normalised_name, space.parameters):
         raise SpaceError(
             f"`{fidelity.name}` is the fidelity, so it cannot be searched too. Take it out of "
-            "the space: each trial says how far to train."
+            f"the space: each trial says how far to train.{_conditions_on(fidelity.name, space)}"
         )
     return fidelity
+
+
+def _conditions_on(name: str, space: Space) -> str:
+    """What to do about conditions on the fidelity; empty if there are none."""
+    children = [
+        f"`{child}`"
+        for child, parameter in space.parameters.items()
+        if normalised_name(name) in map(normalised_name, parameter.when or {})
+    ]
+    if not children:
+        return ""
+    return f" No condition can be on it either: change `when` of {', '.join(children)}."
 
 
 def checked_prior(

@@ -4,7 +4,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from priorband.problem import Problem
 from priorband.repair.salvage import Salvage
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.high_water import HighWater
-from priorband.storage.journal import FORMAT, Row, sealed
+from priorband.storage.journal import BASE_FORMAT, FORMAT, Row, sealed
 from priorband.storage.json_text import from_json, to_json
 from priorband.storage.sqlite_file import APPLICATION_ID, TABLES
 
@@ -26,6 +26,28 @@ SPACE = pb.Space(
         "kind": pb.Categorical(["a", "b", (1, 2)]),
     }
 )
+CONDITIONAL = pb.Space(
+    {
+        "x": pb.Float(0, 1, prior=0.4),
+        "n": pb.Integer(1, 64, log=True),
+        "kind": pb.Categorical(
+            {
+                "a": {"alpha": pb.Float(0, 1, step=0.25, prior=0.5)},
+                "b": {"beta": pb.Categorical({"p": {"gamma": pb.Integer(2, 8, step=2)}, "q": {}})},
+                (1, 2): {},
+            }
+        ),
+        "skip": pb.Float(0, 1, prior=0.3, when={"n": pb.at_least(4), "kind": ["a", (1, 2)]}),
+        "width": pb.Ordinal([16, 32, "large"], when={"x": pb.at_most(0.5)}),
+        "version": pb.Constant(3, when={"kind": "b"}),
+    }
+)
+CHILDREN: dict[Any, dict[str, Any]] = {
+    "b": {"beta": "p", "gamma": 4, "width": 32, "version": 3},
+    (1, 2): {"skip": 0.25, "width": 16},
+    "a": {"alpha": 0.75, "skip": 0.5, "width": "large"},
+}
+"""What the configurations that `fill` writes need beside the usual, by kind."""
 EPOCHS = pb.Fidelity("epochs", 1, 9)
 PROBLEM = Problem(SPACE, SPACE.prior, EPOCHS, pb.optimizer("priorband"), 0)
 PAGE = 4096
@@ -46,15 +68,19 @@ def tell_some(study: pb.DurableStudy, trials: int) -> None:
 
 
 def fill(
-    study: pb.DurableStudy, trials: int = 20, others: Mapping[str, Any] | None = None
+    study: pb.DurableStudy, trials: int = 20, others: Mapping[Any, Mapping[str, Any]] | None = None
 ) -> tuple[Event, ...]:
-    """Write each kind of record; two trials are left running."""
-    more = others or {}
+    """Write each kind of record; two trials are left running.
+
+    `others` says which settings the configurations of a kind have beside the usual.
+    """
+    if others is None:
+        others = CHILDREN if study.space.conditional else dict.fromkeys(CHILDREN, {})
     study.limit(500)
-    study.add({"x": 0.5, "n": 3, "kind": "b", **more}, 0.7)
+    study.add({"x": 0.5, "n": 3, "kind": "b", **others["b"]}, 0.7)
     tell_some(study, trials // 2)
-    study.queue({"x": 0.2, "n": 4, "kind": (1, 2), **more}, 3)
-    study.queue({"x": 0.3, "n": 5, "kind": "a", **more})
+    study.queue({"x": 0.2, "n": 4, "kind": (1, 2), **others[1, 2]}, 3)
+    study.queue({"x": 0.3, "n": 5, "kind": "a", **others["a"]})
     claim = study.turn(None, "first")
     assert isinstance(claim, Assignment)
     again = study.turn(Report(claim.trial.id, 1, None, "preempted", "SIGTERM"), "second")
@@ -140,7 +166,7 @@ def write_rows(folder: Path, made: Sequence[Sequence[Any]], head: tuple[int, int
     with closing(sqlite3.connect(folder / "study.db")) as connection:
         connection.executescript("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute(f"PRAGMA user_version = {_stated_format(made)}")
         for table in TABLES:
             connection.execute(table)
         connection.executemany("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?)", made)
@@ -150,6 +176,14 @@ def write_rows(folder: Path, made: Sequence[Sequence[Any]], head: tuple[int, int
         witness.write(*head)
         witness.close()
     return folder
+
+
+def _stated_format(made: Sequence[Sequence[Any]]) -> int:
+    """The version that the first record states, if it can be read."""
+    with suppress(Exception):
+        version = from_json(made[0][5])["format"]
+        return version if version in range(BASE_FORMAT, FORMAT + 1) else BASE_FORMAT
+    return BASE_FORMAT
 
 
 def end(made: Sequence[Row]) -> tuple[int, int]:

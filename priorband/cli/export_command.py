@@ -8,8 +8,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, final
@@ -17,6 +18,7 @@ from typing import Any, final
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import trial_table
 from priorband.display.text import jsonable, moment, printable
+from priorband.durable.table_cells import INACTIVE
 from priorband.durable.trial_table import COLUMNS, TrialRow
 
 _FORMULA = ("=", "+", "-", "@")
@@ -126,11 +128,23 @@ class JsonFormat:
     ) -> Iterator[str]:
         """The lines of a table, some at a time."""
         del metrics  # each object has its own
-        config = f'"config": {{{_members(settings)}}}'
-        line = f'{{{_members(COLUMNS)}, {config}, "metrics": %s}}'
+
+        @lru_cache(1000)
+        def template(names: tuple[str, ...]) -> str:
+            return f'{{{_members(COLUMNS)}, "config": {{{_members(names)}}}, "metrics": %s}}'
+
+        def line(cells: list[str], found: Mapping[str, Any]) -> str:
+            form = whole
+            if INACTIVE in cells:  # which is not JSON, so it is one of the settings
+                names = zip(settings, cells[len(COLUMNS) :], strict=True)
+                form = template(tuple([name for name, cell in names if cell != INACTIVE]))
+                cells = [cell for cell in cells if cell != INACTIVE]
+            return form % (*cells, self.text(found) if found else "{}")
+
+        whole = template(tuple(settings))
         before = "[\n"
         for some in _groups(rows):
-            lines = [line % (*cells, self.text(found) if found else "{}") for cells, found in some]
+            lines = [line(cells, found) for cells, found in some]
             yield before + ",\n".join(lines)
             before = ",\n"
         yield "\n]\n" if before == ",\n" else "[\n\n]\n"

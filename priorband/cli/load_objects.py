@@ -19,6 +19,7 @@ from priorband.errors import FormatError, MethodError, SpaceError, suggestion
 from priorband.fidelity import Fidelity
 from priorband.named_methods import optimizer
 from priorband.optimizers import Optimizer
+from priorband.space.activation import when_from_data
 from priorband.space.choices import Categorical, Constant, Ordinal
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
@@ -114,6 +115,10 @@ def read_space(path: Path) -> Any:
     A file in the form that studies store may describe something else than a space.
 
     `{"lr": {"type": "float", "low": 1e-5, "high": 0.1, "log": true, "prior": 0.001}}`
+
+    A condition is a value, a list of values, or bounds: `"when": {"optimizer": "sgd"}`,
+    `"when": {"layers": {"at_least": 3}}`. `choices` may be an object of the parameters that come
+    with each choice.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
@@ -128,7 +133,10 @@ def read_space(path: Path) -> Any:
         )
     if TAG in data:
         return _restored(data)
-    return Space({name: _parameter(name, description) for name, description in data.items()})
+    try:
+        return Space({name: _parameter(name, about) for name, about in data.items()})
+    except RecursionError:
+        raise SpaceError(f"{path} has choices within choices that are nested too deeply.") from None
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -143,15 +151,46 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _parameter(name: str, description: Any) -> Any:
     kind = description.get("type") if isinstance(description, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise SpaceError(
+        raise _ParameterError(
             f"Parameter `{name}` needs a type, one of {', '.join(_KINDS)}. Write it as "
             '{"type": "float", "low": 0, "high": 1}.'
         )
-    options = {key: _restored(item) for key, item in description.items() if key != "type"}
     try:
-        return _KINDS[kind](**options)
+        options = {key: _option(key, item) for key, item in description.items()}
+        return _KINDS[options.pop("type")](**options)
+    except _ParameterError:
+        raise
+    except SpaceError as error:
+        raise _ParameterError(f"Parameter `{name}`: {error}") from None
     except TypeError as error:
-        raise SpaceError(f"`{name}`: {str(error).replace('__init__() ', '')}.") from None
+        raise _ParameterError(f"`{name}`: {str(error).replace('__init__() ', '')}.") from None
+
+
+class _ParameterError(SpaceError):
+    """An error that names the parameter that it is about."""
+
+
+def _option(key: str, item: Any) -> Any:
+    """The value of an option, in the form that a parameter takes."""
+    if not isinstance(item, dict) or TAG in item:
+        return _restored(item)
+    if key == "when":
+        return when_from_data(item)
+    return _branches(item) if key == "choices" else _restored(item)
+
+
+def _branches(choices: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that each choice of a categorical brings along."""
+    for choice, children in choices.items():
+        if not isinstance(children, dict):
+            raise SpaceError(
+                f"the choice {choice!r} must come with an object of parameters, {{}} for none, got "
+                f"{children!r}. For choices alone, give a list."
+            )
+    return {
+        choice: {child: _parameter(child, about) for child, about in children.items()}
+        for choice, children in choices.items()
+    }
 
 
 def _restored(data: Any) -> Any:

@@ -158,7 +158,7 @@ def _best(args: argparse.Namespace) -> int:
 
 def _best_lines(best: Result, overview: Overview) -> Iterator[str]:
     yield result_text(best, overview)
-    yield from config_lines(best.config)
+    yield from config_lines(best.config, best.parents)
 
 
 def _replay(args: argparse.Namespace) -> int:
@@ -184,7 +184,7 @@ def _differences(step: Step) -> dict[str, list[Any]]:
     names = ("fidelity", "slot", "parent", "origin", "root")
     both = {name: [getattr(step.trial, name), getattr(step.again, name)] for name in names}
     old, new = step.trial.config, step.again.config
-    both |= {f"config.{name}": [old.get(name), new.get(name)] for name in old}
+    both |= {f"config.{name}": [old.get(name), new.get(name)] for name in old | new}
     return {name: [jsonable(x) for x in pair] for name, pair in both.items() if pair[0] != pair[1]}
 
 

@@ -4,6 +4,7 @@ It holds values instead of losses: where a study maximises, users see what their
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, final
 
 from priorband.display.pace import UNKNOWN, Pace, RemainingWork, seconds_left
@@ -54,6 +55,8 @@ class Result:
     fidelity: float
     origin: str
     config: Mapping[str, Any]
+    parents: Mapping[str, str] = MappingProxyType({})
+    """The setting that each conditional one is shown under."""
 
 
 @final
@@ -238,4 +241,12 @@ def _result(study: DurableStudy, best: Observation | None) -> Result | None:
     if best is None:
         return None
     value = -best.loss if study.maximize else best.loss
-    return Result(best.trial.id, value, best.fidelity, best.trial.origin, best.config)
+    parents = _parents(study.space.parameters, best.config)
+    return Result(best.trial.id, value, best.fidelity, best.trial.origin, best.config, parents)
+
+
+def _parents(parameters: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, str]:
+    """Which setting each conditional one depends on; the last of several in the configuration."""
+    places = {name: place for place, name in enumerate(config)}
+    whens = {name: parameters[name].when for name in config}
+    return {name: max(when, key=places.__getitem__) for name, when in whens.items() if when}

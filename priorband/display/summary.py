@@ -92,10 +92,10 @@ def final_lines(overview: Overview, reason: str) -> Iterator[str]:
         return
     best, full = overview.best, overview.best_in_full
     yield f"Best: {result_text(best, overview)}, of {_count(overview.ended, 'trial')}:"
-    yield from (f"  {line}" for line in config_lines(best.config))
+    yield from (f"  {line}" for line in config_lines(best.config, best.parents))
     if full is not None and full.trial != best.trial:
         yield f"Best in full: {result_text(full, overview)}:"
-        yield from (f"  {line}" for line in config_lines(full.config))
+        yield from (f"  {line}" for line in config_lines(full.config, full.parents))
 
 
 def _reached_text(fidelity: float, overview: Overview) -> str:

@@ -5,8 +5,9 @@ printable, and so could control a terminal, are written as escapes.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 _STEPS = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"))
@@ -99,16 +100,34 @@ def moment(at: float) -> str:
         return ""
 
 
-def config_lines(config: Mapping[str, Any]) -> Iterable[str]:
+def config_lines(
+    config: Mapping[str, Any], parents: Mapping[str, str] = MappingProxyType({})
+) -> Iterable[str]:
     """A configuration as aligned lines, one per setting.
 
-    >>> print(*config_lines({"lr": 0.1, "optimizer": "adam"}), sep="\\n")
-    lr         0.1
-    optimizer  'adam'
+    A setting with a parent is indented under it.
+
+    >>> config = {"optimizer": "sgd", "lr": 0.1, "momentum": 0.9}
+    >>> print(*config_lines(config, {"momentum": "optimizer"}), sep="\\n")
+    optimizer   'sgd'
+      momentum  0.9
+    lr          0.1
     """
-    names = {name: printable(name) for name in config}
+    names = {name: "  " * depth + printable(name) for name, depth in _nested(config, parents)}
     width = max(map(len, names.values()), default=0)
-    return (f"{names[name]:<{width}}  {printable(repr(config[name]))}" for name in config)
+    return (f"{names[name]:<{width}}  {printable(repr(config[name]))}" for name in names)
+
+
+def _nested(names: Iterable[str], parents: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """The names with their depths, each followed by its children."""
+    children: dict[str | None, list[str]] = {}
+    for name in names:
+        children.setdefault(parents.get(name), []).append(name)
+    waiting = [(name, 0) for name in reversed(children.get(None, []))]
+    while waiting:
+        name, depth = waiting.pop()
+        yield name, depth
+        waiting += [(child, depth + 1) for child in reversed(children.get(name, []))]
 
 
 def jsonable(value: Any) -> Any:

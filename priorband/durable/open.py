@@ -14,7 +14,12 @@ from priorband.arguments import (
     checked_space,
 )
 from priorband.durable.messages import allowed_attempts
-from priorband.durable.problem_data import differences, problem_data, problem_from_data
+from priorband.durable.problem_data import (
+    differences,
+    needed_format,
+    problem_data,
+    problem_from_data,
+)
 from priorband.durable.records import CreatedRecord, checked_body, decode
 from priorband.durable.study import LEASE, PATIENCE, DurableStudy
 from priorband.durable.view import StudyView
@@ -177,7 +182,8 @@ def creation(journal: StudyJournal) -> CreatedRecord:
 
 def created_record(problem: Problem, maximize: bool, study: str | None = None) -> CreatedRecord:
     """The record of a new study's creation, with a new id, or with the one that it had before."""
-    return CreatedRecord(study or os.urandom(8).hex(), problem_data(problem), maximize)
+    data = problem_data(problem)
+    return CreatedRecord(study or os.urandom(8).hex(), data, maximize, needed_format(data))
 
 
 def checkpoint_folder(journal: StudyJournal, folder: str | Path | None = None) -> Path:
@@ -214,6 +220,7 @@ def _create(journal: StudyJournal, problem: Problem, maximize: bool) -> None:
     with journal.transaction(0, written.extend) as transaction:
         if not (written or transaction.rows):
             view.append(transaction, record)
+            transaction.set_version(record.version)
 
 
 def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...]) -> Problem:

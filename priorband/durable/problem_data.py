@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from priorband.durable.registry import registry
+from priorband.durable.registry import PARAMETERS, registry
 from priorband.durable.serialize import TAG, custom_part, from_data, short_repr, to_data, unreadable
 from priorband.errors import ConfigError, MethodError
 from priorband.fidelity import Fidelity
@@ -16,10 +16,13 @@ from priorband.optimizers import Optimizer
 from priorband.problem import Problem
 from priorband.space.prior import Independent, Prior
 from priorband.space.space import Space, normalised_name
+from priorband.space.when import when_text
+from priorband.storage.journal import BASE_FORMAT
 from priorband.values import field_defaults
 
 _LONG = 160
 _PLURALS = ("beliefs", "choices", "probabilities", "samplers", "weights")
+_SINCE_2 = {"step", "when"}
 _KEYS = ("space", "prior", "fidelity", "method", "seed")
 
 
@@ -33,6 +36,20 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "method": _part_data(problem.optimizer),
         "seed": to_data(problem.seed),
     }
+
+
+def needed_format(data: Any) -> int:
+    """The lowest version of the stored format that has a form for all of a problem's data.
+
+    Version 2 has conditions and steps of parameters.
+    """
+    if isinstance(data, list):
+        return max(map(needed_format, data), default=BASE_FORMAT)
+    if not isinstance(data, dict):
+        return BASE_FORMAT
+    if data.get(TAG) in PARAMETERS and _SINCE_2 & data.keys():
+        return 2
+    return needed_format([*data.values()])
 
 
 def _prior_data(problem: Problem, space: str) -> Any:
@@ -168,16 +185,25 @@ def _prior_lines(
     if old.space != new.space and _text(stored["space"]) == _text(given["space"]):
         yield "prior: " + _both(f"over {old.space!r}", f"over {new.space!r}")
     for name in names:
-        modes = to_data(old.mode[name]), to_data(new.mode[name])
-        yield from _lines(f"prior of `{name}`", *modes, "mode")
+        if name in old.mode and name in new.mode:  # or else it is inactive there
+            modes = to_data(old.mode[name]), to_data(new.mode[name])
+            yield from _lines(f"prior of `{name}`", *modes, "mode")
         one, other = (dict(zip(p.space.names, p.densities, strict=True)) for p in (old, new))
         yield from _lines(f"prior of `{name}`", to_data(one.get(name)), to_data(other.get(name)))
 
 
 def _lines(where: str, old: Any, new: Any, field: str = "") -> Iterator[str]:
     for path, one, other in _unlike(field, old, new):
+        if path == "when":
+            yield f"{where}: used {_both(_when_shown(one), _when_shown(other))}"
+            continue
         verb = "are" if path.endswith(_PLURALS) else "is"
         yield f"{where}: {f'{path} {verb} ' if path else ''}" + _both(_shown(one), _shown(other))
+
+
+def _when_shown(data: Any) -> str:
+    when = from_data(data)
+    return "always" if when is None else f"with {when_text(when)}"
 
 
 def _unlike(path: str, old: Any, new: Any) -> Iterator[tuple[str, Any, Any]]:
@@ -207,7 +233,7 @@ def _field(data: dict[str, Any], name: str) -> Any:
 
 
 def _has_fields(data: Any) -> bool:
-    return type(data) is dict and data.get(TAG) not in ("float", "dict", "own")
+    return type(data) is dict and data.get(TAG) not in ("float", "dict", "own", "When")
 
 
 def _shown(data: Any) -> str:

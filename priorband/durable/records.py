@@ -25,7 +25,7 @@ from priorband.durable.budget import Budget
 from priorband.errors import FormatError
 from priorband.failures import FAILURE_KINDS, FailureKind
 from priorband.numeric import real
-from priorband.storage.journal import FORMAT, Row, refuse_version, sealed
+from priorband.storage.journal import BASE_FORMAT, FORMAT, Row, refuse_version, sealed
 from priorband.storage.json_text import from_json, to_json
 from priorband.trial import IMPORTED, Slot, Trial
 from priorband.values import frozen
@@ -70,7 +70,7 @@ class CreatedRecord:
     problem: Mapping[str, Any]
     """What the study is about, as `problem_data` describes it."""
     maximize: bool
-    version: int = FORMAT
+    version: int = BASE_FORMAT
 
     def encode(self) -> Body:
         """The record's body."""

@@ -19,6 +19,7 @@ from priorband.samplers.base import MixtureWeights, Sampler
 from priorband.schedulers import asynchronous, full, synchronous
 from priorband.schedulers.base import Scheduler
 from priorband.space import beliefs, choices, densities, parameters
+from priorband.space.when import When
 from priorband.values import field_defaults, field_names
 
 
@@ -113,6 +114,8 @@ STORED: dict[str, StoredClass] = {
 }
 """Every stored class by its tag."""
 
+PARAMETERS = frozenset(_SPACE) - {"Fidelity"}
+"""The tags of parameters."""
 SCALED = (beliefs.Histogram, beliefs.Mixture)
 """Beliefs that scale their weights to sum to one when they are made."""
 
@@ -126,6 +129,7 @@ _MANY = _classes(_SAMPLERS), _classes(_NUMERIC_DENSITIES)  # may stand in a tupl
 
 # What a field of each annotation may hold. Classes check other fields themselves.
 _ALLOWED: dict[Any, tuple[type, ...]] = {
+    Mapping[str, Any] | None: (When, NoneType),
     **{bool: (bool,), str: (str,), int: (int, float), float: (int, float)},
     **{tuple[float, ...]: (tuple,), tuple[densities.Density, ...]: _MANY[1]},
     **{Scheduler: _classes(_SCHEDULERS), Sampler: _MANY[0], Sampler | None: (*_MANY[0], NoneType)},

@@ -37,6 +37,8 @@ from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.prior import Independent
 from priorband.space.space import Space
+from priorband.space.value_grid import ValueGrid
+from priorband.space.when import When, when_from_data, when_to_data
 from priorband.values import field_names, settle
 
 TAG = "@"
@@ -104,6 +106,7 @@ _WRITERS: dict[type, Callable[[Any], Any]] = {
     dict: lambda v: {TAG: "dict", "items": _written([*map(list, v.items())])},
     densities.MovedChoices: lambda v: _written(densities.Choices(v.probabilities)),
     Space: lambda v: {TAG: "Space", "parameters": _written([*map(list, v.parameters.items())])},
+    When: lambda v: {TAG: "When", "conditions": _written([*map(list, when_to_data(v).items())])},
     Independent: lambda v: {
         **{TAG: "Independent", "space": _written(v.space)},
         **{"densities": _written([*v.densities]), "mode": _written({**v.mode})},
@@ -252,6 +255,10 @@ def _read_list(items: Any) -> list[Any]:
     return [_read(item) for item in items]
 
 
+def _read_when(conditions: Any) -> When:
+    return when_from_data(_read_dict(conditions))
+
+
 def _read_prior(space: Any, densities: Any, mode: Any) -> Independent:
     its_space, its_densities = _read(space), _read_list(densities)
     for density, size in zip(its_densities, its_space.sizes, strict=True):
@@ -266,6 +273,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "tuple": lambda items: tuple(_read_list(items)),
     "dict": _read_dict,
     "Space": lambda parameters: Space(_read_dict(parameters)),
+    "When": _read_when,
     "Independent": _read_prior,
 }
 
@@ -273,6 +281,8 @@ _READERS: dict[str, Callable[..., Any]] = {
 def config_reader(space: Space) -> Callable[[Any], Config]:
     """A function that makes a configuration of its stored form, or raises `FormatError`."""
     readers = [(name, _reader(name, p)) for name, p in space.searched.items()]
+    if space.conditional:
+        return _conditional_reader(space, dict(readers))
     frame = {name: getattr(p, "value", None) for name, p in space.parameters.items()}
 
     def read(data: Any) -> Config:
@@ -285,9 +295,30 @@ def config_reader(space: Space) -> Callable[[Any], Config]:
     return read
 
 
+def _conditional_reader(
+    space: Space, readers: dict[str, Callable[[Any], Any]]
+) -> Callable[[Any], Config]:
+    def read(data: Any) -> Config:
+        if type(data) is not dict or not data.keys() <= readers.keys():
+            raise unreadable(
+                f"A configuration has values of {', '.join(space.names)}, got {short_repr(data)}"
+            )
+        values = {name: readers[name](item) for name, item in data.items()}
+        needed = [name for name in space.active(values) if name in readers]
+        if len(needed) != len(values) or not values.keys() >= {*needed}:
+            raise unreadable(
+                f"This configuration needs {', '.join(needed)}, got {short_repr(data)}"
+            )
+        return space.complete(values)
+
+    return read
+
+
 def config_writer(space: Space) -> Callable[[Config], dict[str, Any]]:
     """A function that returns a configuration's stored form; constants are left out."""
     writers = [(name, _writer(p)) for name, p in space.searched.items()]
+    if space.conditional:
+        return _conditional_writer(space, dict(writers))
     constants = [(name, p.value) for name, p in space.parameters.items() if isinstance(p, Constant)]
     size = len(space.parameters)
 
@@ -302,8 +333,22 @@ def config_writer(space: Space) -> Callable[[Config], dict[str, Any]]:
     return write
 
 
+def _conditional_writer(
+    space: Space, writers: dict[str, Callable[[Any], Any]]
+) -> Callable[[Config], dict[str, Any]]:
+    def write(config: Config) -> dict[str, Any]:
+        try:
+            fits = space.complete(config) == config
+            written = {name: writers[name](v) for name, v in config.items() if name in writers}
+        except (ConfigError, LookupError, TypeError):
+            fits = False
+        return written if fits else write(space.check(config))  # which says what does not fit
+
+    return write
+
+
 def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
-    fits, listed = _check(parameter), {_key(f): c for c, f in _forms(parameter).items()}
+    fits, listed = number_test(parameter), {_key(f): c for c, f in _forms(parameter).items()}
 
     def read(data: Any) -> Any:
         if fits(data):
@@ -320,17 +365,28 @@ def _reader(name: str, parameter: Parameter) -> Callable[[Any], Any]:
 def _writer(parameter: Parameter) -> Callable[[Any], Any]:
     if not isinstance(parameter, Float | Integer):
         return _forms(parameter).__getitem__
-    fits = _check(parameter)
+    fits = number_test(parameter)
     return lambda value: value if fits(value) else parameter.check(value)
 
 
-def _check(parameter: Parameter) -> Callable[[Any], bool]:
+def number_test(parameter: Parameter) -> Callable[[Any], bool]:
     """Whether a value is a number of the parameter's type within its range."""
     if not isinstance(parameter, Float | Integer):
         return lambda value: False
     low, high = parameter.low, parameter.high
     kind = float if isinstance(parameter, Float) else int
+    grid = parameter.grid
+    if grid is not None:
+        return lambda value: type(value) is kind and low <= value <= high and _is_on(grid, value)
     return lambda value: type(value) is kind and low <= value <= high
+
+
+def _is_on(grid: ValueGrid, value: float) -> bool:
+    """Whether a number within the bounds is exactly one of the grid's values."""
+    try:
+        return grid.value(grid.index(value)) == value
+    except ConfigError:
+        return False
 
 
 def _forms(parameter: Parameter) -> dict[Any, Any]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, final
 
 from priorband.durable.records import AskedRecord, FailedRecord, ToldRecord
-from priorband.durable.serialize import SCALARS, TAG, config_reader, survives_json
+from priorband.durable.serialize import SCALARS, TAG, config_reader, number_test, survives_json
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
 from priorband.space.parameters import Float, Integer
@@ -20,6 +20,8 @@ from priorband.space.space import Space
 from priorband.storage.json_text import from_json
 from priorband.trial import IMPORTED, Slot
 
+INACTIVE = ""
+"""The cell of a setting that is not active."""
 _COUNT = r"(?:0|[1-9]\d{0,14})"
 _FLOAT = r"(?:0|[1-9]\d{0,16})(?:\.(?:0|\d{0,20}[1-9])(?:e[+-]\d\d)?|e[+-]\d\d)"  # finite
 _AMOUNT = f"(?:{_FLOAT}|{_COUNT})"  # a number that is not negative
@@ -55,7 +57,7 @@ class AskedCells(NamedTuple):
     fidelity: float
     fidelity_cell: str
     config: list[str] | None
-    """The cells of all settings; None where they are the parent's."""
+    """The cells of all settings, empty for an inactive one; None where they are the parent's."""
 
 
 class EndCells(NamedTuple):
@@ -80,6 +82,7 @@ class AskedReader:
         self._form = form
         self._origin_cell = lru_cache(1000)(form.text)
         self._read_config = config_reader(space)
+        self._names = tuple(space.parameters)
         parameters = space.parameters.values()
         self._frame = [form.text(getattr(p, "value", None)) for p in parameters]
         """The cells of a configuration, with those of constants filled in."""
@@ -89,6 +92,8 @@ class AskedReader:
             re.escape(f"{json.dumps(name)}:") + f"({_pattern(parameter)})"
             for name, parameter in space.searched.items()
         )
+        if space.conditional:  # which settings there are depends on their values
+            settings += "(?!)"  # matches nothing
         self._match = re.compile(
             rf'\{{"fidelity":({_AMOUNT}),"origin":"({_TEXT})"'
             rf'(?:,"slot":\[({_COUNT}),({_COUNT})\])?'
@@ -123,7 +128,8 @@ class AskedReader:
     def _decoded(self, trial: int, body: str) -> AskedCells:
         record, config = AskedRecord.decode(trial, from_json(body)), None
         if record.parent is None:
-            config = [*map(self._form.text, self._read_config(record.config).values())]
+            found, text = self._read_config(record.config), self._form.text
+            config = [text(found[name]) if name in found else INACTIVE for name in self._names]
         origin, fidelity = record.origin, record.fidelity
         about = (origin, self._origin_cell(origin), fidelity, self._form.text(fidelity))
         return AskedCells(record.parent, record.slot, *about, config)
@@ -175,6 +181,9 @@ def _usual_cell(parameter: Parameter, form: TableFormat) -> Callable[[str], str 
     """A function that makes a cell of a stored value's text; None for one that is not allowed."""
     if isinstance(parameter, Float | Integer):
         low, high = parameter.low, parameter.high
+        if parameter.grid is not None:
+            kind, fits = float if isinstance(parameter, Float) else int, number_test(parameter)
+            return lambda text: text if fits(kind(text)) else None
         return lambda text: text if low <= float(text) <= high else None
     cells = {}
     for index, choice in enumerate(parameter.choices):

@@ -20,7 +20,7 @@ from priorband.repair.verify import verified
 from priorband.space.config import Config
 from priorband.space.space import Space
 from priorband.storage.folder_owner import MARKER, TRIALS, owner_at
-from priorband.storage.journal import Row
+from priorband.storage.journal import FORMAT, Row
 from priorband.storage.snapshot_file import SNAPSHOT_NAME, Snapshot, unpacked
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import frozen
@@ -73,6 +73,7 @@ def check(where: str | Path) -> CheckResult:
     invalid, misleading = _invalid_records(verification.rows, snapshot)
     asked = sum(row.kind == "asked" for row in verification.rows)
     findings = (*scan.findings, *verification.lost, *verification.doubts, *invalid, *misleading)
+    findings += tuple(_other_format(scan.version, verification.rows))
     if isinstance(journal, SqliteJournal):
         findings += tuple(_foreign_checkpoints(journal.folder, verification.rows, findings))
     return CheckResult(journal.where, len(verification.rows) - len(invalid), asked, findings)
@@ -103,14 +104,28 @@ def _foreign_checkpoints(
     return [Finding(TRIALS, f"{what}: the files of two studies were mixed up")]
 
 
+def _other_format(version: int, rows: Iterable[Row]) -> list[Finding]:
+    """A finding if the storage says another version of the format than the first record needs."""
+    created = _creation(rows)
+    if created is None or version in (created.version, 0) or version > FORMAT:
+        return []
+    what = f"has format {created.version}, but the storage says {version}"
+    return [Finding("record 1", f"(created) {what}")]
+
+
 def study_id(rows: Iterable[Row]) -> str:
     """The id in the record of the creation; empty if that is lost, or invalid."""
+    created = _creation(rows)
+    return created.study if created else ""
+
+
+def _creation(rows: Iterable[Row]) -> CreatedRecord | None:
     for row in rows:
         if row.seq == 1:
             with suppress(*INVALID):
                 record = decode(row)
-                return record.study if isinstance(record, CreatedRecord) else ""
-    return ""
+                return record if isinstance(record, CreatedRecord) else None
+    return None
 
 
 def _invalid_records(

@@ -84,6 +84,7 @@ def salvage(
                 raise _taken(target)
             for row in records.rows:
                 transaction.append(row)
+            transaction.set_version(_version(created))
     kept = records.kept & {row.seq for row in verification.rows} - {1 for _ in lost}
     dropped = _by_number([*verification.lost, *lost, *records.dropped])
     return Salvage(target.where, len(kept), (*dropped, *left), records.changed)
@@ -113,6 +114,12 @@ def _creation(
     at = min((row.at for row in rows), default=time.time())
     record = created_record(given, maximize, owner.study if owner else None)
     return sealed_row(record, 1, worker_name(), at, 0), given, lost
+
+
+def _version(created: Row) -> int:
+    record = decode(created)
+    assert isinstance(record, CreatedRecord), "it was checked before"
+    return record.version
 
 
 def _owner(source: StudyJournal) -> FolderOwner | None:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 from priorband.errors import DamagedError
 from priorband.storage import sql
-from priorband.storage.journal import FORMAT, Row
+from priorband.storage.journal import Row
 from priorband.values import frozen
 
 _MAX_NUMBER = 2**63 - 1
@@ -42,7 +42,8 @@ class Scan:
         """The last record's number and seal, from the head file; None if that is not known."""
         self.is_study = False
         """Whether the file says that it is a study."""
-        self.version = FORMAT
+        self.version = 0
+        """The version of the format that the storage says; 0 if that is not known."""
         self.tables: set[str] = set()
         """The statements that created the tables."""
         self.findings: list[Finding] = []

@@ -8,7 +8,7 @@ from priorband.errors import FormatError, StorageError
 from priorband.repair.scan import Scan, read_rows
 from priorband.storage import sql
 from priorband.storage.addresses import shown, split
-from priorband.storage.journal import FORMAT
+from priorband.storage.journal import BASE_FORMAT, FORMAT
 from priorband.storage.postgres import SNAPSHOT_TABLE
 from priorband.storage.postgres_url import brief, connect, driver
 
@@ -62,10 +62,11 @@ def _check_schema(scan: Scan, comments: Any, columns: set[Any], schema: str) -> 
     comment = str(comments[0][0]) if comments else ""
     match = re.fullmatch(r"priorband format (\d{1,9})", comment)
     scan.version = int(match[1]) if match else 0
-    if scan.version != FORMAT:
+    if not BASE_FORMAT <= scan.version <= FORMAT:
         scan.add_finding(
             f'schema "{schema}"',
-            f"has the comment {comment!r:.60} instead of 'priorband format {FORMAT}'",
+            f"has the comment {comment!r:.60} instead of 'priorband format {BASE_FORMAT}', or of a "
+            f"format up to {FORMAT}",
         )
     if {column for column in columns if column[0] != SNAPSHOT_TABLE} != _expected_columns():
         scan.add_finding(f'schema "{schema}"', "has other tables than a study")

@@ -14,7 +14,7 @@ from priorband.repair.snapshot import LOG_COPY_NAME, copy_study_files
 from priorband.repair.sqlite_pages import rows_in_pages
 from priorband.storage import sql
 from priorband.storage.high_water import HEAD_NAME, HighWater
-from priorband.storage.journal import FORMAT
+from priorband.storage.journal import BASE_FORMAT, FORMAT
 from priorband.storage.sqlite_file import APPLICATION_ID, DATABASE_NAME, TABLES, configure
 from priorband.storage.write_lock import LOCK_NAME
 
@@ -115,8 +115,10 @@ def _read_schema(scan: Scan, connection: sqlite3.Connection) -> None:
             DATABASE_NAME,
             f"has the application id {application:#x}, that of a study is {APPLICATION_ID:#x}",
         )
-    if scan.version != FORMAT:
-        scan.add_finding(DATABASE_NAME, f"has format {scan.version}, this library writes {FORMAT}")
+    if not BASE_FORMAT <= scan.version <= FORMAT:
+        scan.add_finding(
+            DATABASE_NAME, f"has format {scan.version}, this library reads up to {FORMAT}"
+        )
     if scan.tables != set(TABLES):
         scan.add_finding(DATABASE_NAME, "has other tables than a study")
 

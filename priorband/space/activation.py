@@ -331,15 +331,17 @@ def _visiting_order(parameters: Parameters) -> tuple[str, ...]:
     """The names, parents before children, otherwise as declared; `SpaceError` for a cycle."""
     done: dict[str, None] = {}
     for start in parameters:
-        path = [start]
+        path = {start: None}
         while path:
-            waiting = [n for n in parameters[path[-1]].when or {} if n not in done]
-            if not waiting:
-                done[path.pop()] = None
-            elif waiting[0] in path:
-                _refuse_cycle(path[path.index(waiting[0]) :])
+            last = next(reversed(path))
+            waiting = next((n for n in parameters[last].when or {} if n not in done), None)
+            if waiting is None:
+                done[path.popitem()[0]] = None
+            elif waiting in path:
+                names = [*path]
+                _refuse_cycle(names[names.index(waiting) :])
             else:
-                path.append(waiting[0])
+                path[waiting] = None
     return tuple(done)
 
 
@@ -365,9 +367,12 @@ def _check_contradictions(names: tuple[str, ...], needed: Mapping[str, list[Requ
     each parameter, some value is allowed by all conditions on it.
     """
     all_needs: dict[str, dict[str, Allowed]] = {}
+    several = _with_several_conditions(needed)
     for name in names:
         needs: dict[str, Allowed] = {}
         for parent, values in _own_and_inherited(needed[name], all_needs):
+            if parent not in several:  # no two conditions on it can need different values
+                continue
             needs[parent] = needs[parent] & values if parent in needs else values
             if not needs[parent]:
                 raise SpaceError(
@@ -376,6 +381,15 @@ def _check_contradictions(names: tuple[str, ...], needed: Mapping[str, list[Requ
                     "one of them."
                 )
         all_needs[name] = needs
+
+
+def _with_several_conditions(needed: Mapping[str, list[Requirement]]) -> set[str]:
+    """The parameters on which there are at least two conditions that are not the same."""
+    found: dict[str, set[Any]] = {}
+    for need in (need for needs in needed.values() for need in needs):
+        key = (need.allowed.indices, need.allowed.intervals)
+        found.setdefault(need.parent, set()).add(key)
+    return {parent for parent, conditions in found.items() if len(conditions) > 1}
 
 
 def _own_and_inherited(

@@ -6,13 +6,14 @@ it becomes intervals of codes whose ends are exact, so that both always agree.
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
+from priorband.numeric import real
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
 from priorband.space.parameters import Float, Integer
@@ -337,14 +338,19 @@ def _numbers_between(parent: Parameter, condition: Bounds) -> tuple[Interval, ..
     return ((float(low), float(high)),) if low <= high else ()
 
 
-def _around(grid: ValueGrid, indices: Iterable[int]) -> tuple[Interval, ...]:
+def _around(grid: ValueGrid, indices: Collection[int]) -> tuple[Interval, ...]:
     """Intervals that contain the values with these indices, also if they are slightly off."""
     near = grid.step / 4
-    ends = [(grid.value(int(low)), grid.value(int(high))) for low, high in runs(indices)]
+    if isinstance(indices, range):  # too many to list
+        found: tuple[Interval, ...] = ((indices[0], indices[-1]),) if indices else ()
+    else:
+        found = runs(indices)
+    ends = [(grid.value(int(low)), grid.value(int(high))) for low, high in found]
     return tuple((low - near, high + near) for low, high in ends)
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if real(value) is None:
         raise ConfigError(f"must have numbers as bounds, got {value!r}")
-    return value
+    number: float = value
+    return number

@@ -236,6 +236,9 @@ def _condition_data(condition: Any) -> Any:
     return list(condition) if isinstance(condition, Values) else condition
 
 
+_KEYS = ("at_least", "at_most", "between")
+
+
 def when_from_data(data: Any) -> When:
     """The conditions that plain data stands for, or a `SpaceError`.
 
@@ -249,12 +252,24 @@ def when_from_data(data: Any) -> When:
     return when
 
 
+def _between_from_data(name: str, data: Mapping[str, Any]) -> Bounds:
+    ends = data["between"]
+    if len(data) > 1 or not isinstance(ends, list | tuple) or len(ends) != 2:
+        raise SpaceError(
+            f"The condition on `{name}` must have two values, such as {{'between': [3, 5]}}, "
+            f"got {dict(data)!r}."
+        )
+    return between(*ends)
+
+
 def _condition_from_data(name: str, data: Any) -> Any:
     if not isinstance(data, Mapping):
         return data
     for key in data:
-        if key not in ("at_least", "at_most"):
-            known = suggestion(str(key), ("at_least", "at_most"))
+        if key not in _KEYS:
+            known = suggestion(str(key), _KEYS)
             raise SpaceError(f"The condition on `{name}` has an unknown key {key!r}. {known}")
+    if "between" in data:
+        return _between_from_data(name, data)
     ends = {"low": data.get("at_least"), "high": data.get("at_most")}
     return Bounds(**{end: _bound("at_least", v) for end, v in ends.items() if v is not None})

@@ -32,8 +32,10 @@ from priorband.storage.identity import Owner
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
-FORMAT = 1
-"""The version of the stored format. A study with a higher version is refused."""
+FORMAT = 2
+"""The newest version of the stored format. A study with a higher version is refused."""
+BASE_FORMAT = 1
+"""The version of studies that need nothing newer, so that older libraries can open them."""
 PAGE = 500
 """How many records `Journal.read_in_pages` reads at a time."""
 
@@ -114,6 +116,7 @@ class Transaction:
         "now",
         "rows",
         "suspected",
+        "version",
         "written_leases",
         "_leases",
     )
@@ -134,6 +137,8 @@ class Transaction:
         """The trials whose leases are to be deleted."""
         self.suspected: list[int] = []
         """The trials whose leases were seen to have expired."""
+        self.version: int | None = None
+        """The version of the format to store, if the study's first record needs it."""
         self.confirmed = False
         """Whether to sync the storage even if there is nothing to write.
 
@@ -160,6 +165,10 @@ class Transaction:
         """Delete the lease on a trial, if there is one."""
         self.dropped.add(trial)
         self.written_leases.pop(trial, None)
+
+    def set_version(self, version: int) -> None:
+        """Store the version of the format, together with the first record."""
+        self.version = version if version != BASE_FORMAT else None
 
     def suspect(self, trial: int) -> None:
         """Note that the lease on a trial has expired, unless that was noted before."""

@@ -27,6 +27,7 @@ from priorband.storage import sql
 from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
+    BASE_FORMAT,
     FORMAT,
     PAGE,
     Beat,
@@ -86,7 +87,7 @@ class PostgresJournal:
                     f"{_begin(LOCK_TIMEOUT)}; SELECT pg_advisory_xact_lock({self._write_lock})",
                     f"CREATE SCHEMA IF NOT EXISTS {self._schema}",
                     *(table.replace("TABLE", "TABLE IF NOT EXISTS", 1) for table in self._tables),
-                    f"COMMENT ON SCHEMA {self._schema} IS 'priorband format {FORMAT}'; COMMIT",
+                    f"{self._set_version(BASE_FORMAT)}; COMMIT",
                     _SYNC,
                 ]
                 self._run("; ".join(statements))
@@ -271,6 +272,8 @@ class PostgresJournal:
         for lease in transaction.written_leases.values():
             self._longest_wait = min(self._longest_wait, lease.seconds / WAITS_PER_LEASE)
         writes = [(self._sql[text], values) for text, values in sql.write_statements(transaction)]
+        if transaction.version is not None:
+            writes.append((self._set_version(transaction.version), ()))
         writes.append(("ROLLBACK" if transaction.empty else "COMMIT", ()))
         if transaction.appended or transaction.confirmed:
             writes.append((_SYNC, ()))
@@ -316,6 +319,10 @@ class PostgresJournal:
             f"SELECT description FROM pg_catalog.pg_description WHERE objoid = "
             f"to_regnamespace('{name}') AND classoid = 'pg_namespace'::regclass AND objsubid = 0"
         )
+
+    def _set_version(self, version: int) -> str:
+        """The SQL that stores the version of the format."""
+        return f"COMMENT ON SCHEMA {self._schema} IS 'priorband format {version}'"
 
     def _version(self) -> int | None:
         name = self._schema.replace("'", "''")

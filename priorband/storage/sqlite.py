@@ -238,6 +238,8 @@ class SqliteJournal:
             yield transaction
             for statement, values in sql.write_statements(transaction):
                 run(_SQL[statement], values)
+            if transaction.version is not None:
+                run(f"PRAGMA user_version = {transaction.version}")
             self._wal_sync.pending |= sync_later and bool(transaction.appended)
             transaction.confirmed &= sync_later
             run("ROLLBACK" if transaction.empty else "COMMIT")

@@ -10,7 +10,7 @@ from priorband.errors import DamagedError, FormatError, PriorbandError, StorageE
 from priorband.storage import sql
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import salvage_hint
-from priorband.storage.journal import FORMAT, refuse_version
+from priorband.storage.journal import BASE_FORMAT, FORMAT, refuse_version
 from priorband.storage.json_text import LONGEST
 
 DATABASE_NAME = "study.db"
@@ -143,17 +143,17 @@ def set_journal_mode(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def require_version(connection: sqlite3.Connection, where: str) -> None:
-    """Raise `FormatError` if the study was upgraded to another format while it was open."""
+    """Raise `FormatError` if the study was upgraded to a newer format while it was open."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version != FORMAT:
+    if not BASE_FORMAT <= version <= FORMAT:
         refuse_version(version, where)
 
 
 def create_tables(connection: sqlite3.Connection, where: str) -> None:
-    """Create the tables, unless they exist."""
+    """Create the tables, unless they exist. The first record may need a newer format."""
     if has_tables(connection, where):
         return
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute(f"PRAGMA user_version = {BASE_FORMAT}")
     for table in TABLES:
         connection.execute(table)

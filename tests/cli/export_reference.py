@@ -47,7 +47,9 @@ def rows(study: DurableStudy) -> list[Row]:
         row = _about(trial) | _outcome(history.outcome(trial.id), study.maximize)
         if row["status"] == "running" and trial.id in study.ledger.waiting:
             row["status"] = "waiting"
-        row |= _attempts(entries[trial.id]) | {"config": dict(trial.config)}
+        names = [name for name in study.space.parameters if name in trial.config]
+        settings = {name: trial.config[name] for name in names}
+        row |= _attempts(entries[trial.id]) | {"config": settings}
         table.append(row | _metrics(entries[trial.id]))
     return table
 

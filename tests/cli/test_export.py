@@ -1,5 +1,6 @@
 """`priorband export` prints what the history says, of any study, and notices all damage."""
 
+import csv
 import json
 import shutil
 import sqlite3
@@ -18,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import Generator
 from servers import Server, fresh_url
+from space.conditional_spaces import SPACES as CONDITIONAL
 from stored_studies import Shapes, end, events, fill, rows, write_rows
 from waiting import wait_until
 
@@ -44,6 +46,7 @@ from priorband.problem import Problem
 from priorband.storage.journal import Row
 from priorband.storage.sqlite import SqliteJournal
 from priorband.trial import Slot
+from priorband.values import replaced
 
 SPACE = pb.Space(
     {
@@ -70,16 +73,17 @@ TIMES = (0.0, 0.5, 1.0, 1e9, 1.7e9 + 1 / 3, 1.7e9 + 0.9999999, 2.5e-6, -1.5, 1e1
 class Writer:
     """Writes the records of a random study that could have happened."""
 
-    def __init__(self, random: Random, maximize: bool) -> None:
+    def __init__(self, random: Random, maximize: bool, space: pb.Space = SPACE) -> None:
         self.random, self.rows = random, list[Row]()
-        self.write_config = config_writer(SPACE)
+        self.space, self.write_config = space, config_writer(space)
         self.asked: list[AskedRecord] = []
         self.open: dict[int, int] = {}
         """The attempt that each running trial is at."""
         self.waiting: set[int] = set()
         self.succeeded: list[AskedRecord] = []
         self.queue = 0
-        self.write(created_record(PROBLEM, maximize))
+        problem = replaced(PROBLEM, space=space, prior=space.prior)
+        self.write(created_record(problem, maximize))
 
     def write(self, record: Record) -> None:
         worker = self.random.choice([text for text in TEXTS if text != "\ud800"])
@@ -93,8 +97,9 @@ class Writer:
         self.random.choice([*steps, *others])()
 
     def config(self) -> dict[str, Any]:
-        encoded = [self.random.randrange(size) if size else self.number() for size in SPACE.sizes]
-        return self.write_config(SPACE.decode([float(code) for code in encoded]))
+        sizes = self.space.sizes
+        encoded = [self.random.randrange(size) if size else self.number() for size in sizes]
+        return self.write_config(self.space.decode([float(code) for code in encoded]))
 
     def number(self) -> float:
         return self.random.choice([0.0, 1.0, self.random.random()])
@@ -210,6 +215,35 @@ def test_a_random_study_is_exported_as_its_history(seed: int, maximize: bool, st
         assert_as_the_history(folder)
 
 
+@settings(max_examples=examples(100))
+@given(seed=st.integers(0, 2**32), name=st.sampled_from(sorted(CONDITIONAL)))
+def test_a_random_conditional_study_is_exported_as_its_history(seed: int, name: str) -> None:
+    writer = Writer(Random(seed), maximize=False, space=CONDITIONAL[name])
+    for _ in range(40):
+        writer.step()
+    with tempfile.TemporaryDirectory() as place:
+        folder = write_rows(Path(place, "study"), writer.rows, end(writer.rows))
+        assert_as_the_history(folder)
+
+
+def test_what_is_inactive_has_an_empty_cell_in_csv_and_is_left_out_of_json(place: Path) -> None:
+    space = stored_studies.CONDITIONAL
+    with pb.open_study(place / "study", space, EPOCHS, "random") as study:
+        study.add({"x": 0.75, "n": 2, "kind": "a", "alpha": 0.25}, 0.5)
+        study.add({"x": 0.25, "n": 2, "kind": "b", "beta": "q", "width": 16, "version": 3}, 0.5)
+    header, *lines = csv.reader(exported(place / "study", "--csv").splitlines())
+    first = header.index("config.x")
+    assert header[first:] == [f"config.{name}" for name in space.parameters]
+    assert [line[first:] for line in lines] == [
+        ["0.75", "2", "a", "0.25", "", "", "", "", ""],
+        ["0.25", "2", "b", "", "q", "", "", "16", "3"],
+    ]
+    assert [row["config"] for row in json.loads(exported(place / "study", "--json"))] == [
+        {"x": 0.75, "n": 2, "kind": "a", "alpha": 0.25},
+        {"x": 0.25, "n": 2, "kind": "b", "beta": "q", "width": 16, "version": 3},
+    ]
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_it_does_not_matter_how_many_are_read_at_a_time(
     place: Path, monkeypatch: pytest.MonkeyPatch, size: int
@@ -290,16 +324,17 @@ def test_another_head_is_noticed(shapes: Shapes, place: Path) -> None:
             reading()
 
 
+@pytest.mark.parametrize("space", [stored_studies.SPACE, stored_studies.CONDITIONAL])
 @pytest.mark.parametrize("where", ["sqlite", "postgres"])
 def test_a_database_is_exported_as_a_folder_is(
-    request: pytest.FixtureRequest, place: Path, where: str
+    request: pytest.FixtureRequest, place: Path, where: str, space: pb.Space
 ) -> None:
     """And what is written after the beginning does not come in."""
     url = str(place / "study")
     if where == "postgres":
         url = fresh_url(request.getfixturevalue("postgres"))
     folder = place if where == "postgres" else None
-    with pb.open_study(url, stored_studies.SPACE, EPOCHS, folder=folder) as study:
+    with pb.open_study(url, space, EPOCHS, "hyperband+prior", folder=folder) as study:
         fill(study, 40)
         assert_as_the_history(url)
         expected = table(url)

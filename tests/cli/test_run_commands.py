@@ -3,6 +3,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import BASIC, no_control_codes, priorband, run_here
@@ -177,6 +178,85 @@ def test_a_space_can_be_read_from_a_file(tmp_path: Path) -> None:
     for name in ("list", "broken", "twice", "untyped", "unknown", "wrong", "belief", "missing"):
         with pytest.raises(pb.errors.SpaceError):
             load_space(str(tmp_path / f"{name}.json"))
+
+
+def test_a_conditional_space_can_be_read_from_a_file(tmp_path: Path) -> None:
+    from priorband.cli.load_objects import read_space
+
+    number = {"type": "float", "low": 0, "high": 1}
+    about = {
+        "optimizer": {
+            "type": "categorical",
+            "choices": {
+                "sgd": {"momentum": number, "nesterov": {"type": "categorical", "choices": [0, 1]}},
+                "adam": {"beta": {**number, "when": {"layers": {"at_most": 4}}}},
+                "none": {},
+            },
+            "prior": "sgd",
+        },
+        "layers": {"type": "integer", "low": 1, "high": 9, "step": 2},
+        "lr": {**number, "when": {"optimizer": ["sgd", "adam"]}},
+        "skip": {**number, "step": 0.25, "when": {"layers": {"at_least": 3}, "optimizer": "sgd"}},
+        "warm": {**number, "when": {"layers": {"between": [3, 5]}}},
+    }
+    (tmp_path / "space.json").write_text(json.dumps(about))
+    children = {"momentum": pb.Float(0, 1), "nesterov": pb.Categorical([0, 1])}
+    beta = pb.Float(0, 1, when={"layers": pb.at_most(4)})
+    assert read_space(tmp_path / "space.json") == pb.Space(
+        {
+            "optimizer": pb.Categorical(
+                {"sgd": children, "adam": {"beta": beta}, "none": {}}, prior="sgd"
+            ),
+            "layers": pb.Integer(1, 9, step=2),
+            "lr": pb.Float(0, 1, when={"optimizer": ["sgd", "adam"]}),
+            "skip": pb.Float(0, 1, step=0.25, when={"layers": pb.at_least(3), "optimizer": "sgd"}),
+            "warm": pb.Float(0, 1, when={"layers": pb.between(3, 5)}),
+        }
+    )
+
+
+NUMBER = {"type": "float", "low": 0, "high": 1}
+WRONG_CONDITIONS = [
+    ({"b": {**NUMBER, "when": "a"}}, "Parameter `b`: `when` must be a dict of conditions"),
+    ({"b": {**NUMBER, "when": {}}}, "Parameter `b`: `when` is empty"),
+    ({"b": {**NUMBER, "when": {"a": {"atleast": 3}}}}, "Parameter `b`: .*Did you mean 'at_least'"),
+    ({"b": {**NUMBER, "when": {"a": {"between": [3]}}}}, "Parameter `b`: .*must have two values"),
+    ({"b": {**NUMBER, "when": {"a": []}}}, "Parameter `b`: The condition on `a` lists no values"),
+    ({"b": {**NUMBER, "when": {"a": [[1]]}}}, "Parameter `b`: The condition on `a` has a value"),
+    ({"b": {**NUMBER, "when": {"c": 3}}}, "`b` has a condition on an unknown parameter `c`"),
+    ({"b": {**NUMBER, "when": {"a": 0.5}}}, "`b` can never be active: .*must be a range"),
+    ({"b": {**NUMBER, "step": 0.3}}, "Parameter `b`: `high` must be `low` plus a multiple"),
+    ({"b": {**NUMBER, "low": 2}}, "Parameter `b`: `low` must be below `high`"),
+    ({"b": {"type": "categorical", "choices": {"x": 3}}}, "Parameter `b`: the choice 'x' must"),
+    ({"b": {"type": "categorical", "choices": {"x": {"c": {}}}}}, "^Parameter `c` needs a type"),
+    (
+        {"b": {"type": "categorical", "choices": {"x": {"c": {**NUMBER, "low": 2}}}}},
+        "^Parameter `c`: `low` must be below",
+    ),
+    ({"b": {"type": "categorical", "choices": {"x": {"a": NUMBER}}}}, "parameters are called `a`"),
+]
+
+
+@pytest.mark.parametrize(("more", "message"), WRONG_CONDITIONS)
+def test_a_wrong_condition_in_a_file_is_named(
+    tmp_path: Path, more: dict[str, Any], message: str
+) -> None:
+    from priorband.cli.load_objects import read_space
+
+    (tmp_path / "space.json").write_text(json.dumps({"a": NUMBER, **more}))
+    with pytest.raises(pb.errors.SpaceError, match=message):
+        read_space(tmp_path / "space.json")
+
+
+def test_choices_within_choices_without_end_are_refused(tmp_path: Path) -> None:
+    from priorband.cli.load_objects import read_space
+
+    text = json.dumps(NUMBER)
+    for depth in range(300):
+        text = f'{{"type":"categorical","choices":{{"x":{{"p{depth}":{text}}}}}}}'
+    (tmp_path / "space.json").write_text(f'{{"top":{text}}}')
+    with pytest.raises(pb.errors.SpaceError, match="nested too deeply|is not JSON"):
+        read_space(tmp_path / "space.json")
 
 
 WRONG = [

@@ -10,6 +10,8 @@ import pytest
 from amounts import MODELLED, examples, slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from space.conditional_spaces import random_spaces
+from stored_studies import CONDITIONAL
 
 from priorband import (
     Beta,
@@ -29,12 +31,19 @@ from priorband import (
     Study,
     Trial,
     Weights,
+    at_least,
+    between,
     from_samples,
     methods,
     optimizer,
     prior,
 )
-from priorband.durable.problem_data import differences, problem_data, problem_from_data
+from priorband.durable.problem_data import (
+    differences,
+    needed_format,
+    problem_data,
+    problem_from_data,
+)
 from priorband.durable.registry import registry
 from priorband.durable.serialize import config_reader, config_writer, short_repr, to_data
 from priorband.errors import ConfigError, FormatError, MethodError, SpaceError
@@ -194,6 +203,21 @@ def test_any_space_and_its_configurations_come_back(space: Space, seed: int, rng
         assert type(read(write(config))) is Config
 
 
+@given(random_spaces(), st.randoms(use_true_random=False))
+def test_any_conditional_space_and_its_configurations_come_back(space: Space, rng: Any) -> None:
+    made = problem(space)
+    read, write = config_reader(again(made).space), config_writer(space)
+    assert again(made) == made
+    assert repr(again(made)) == repr(made)
+    stepped = any(getattr(p, "step", None) for p in space.parameters.values())
+    assert needed_format(problem_data(made)) == (2 if space.conditional or stepped else 1)
+    for _ in range(5):
+        row = [rng.random() if size is None else rng.randrange(size) for size in space.sizes]
+        config = space.config(row)
+        assert repr(read(text(write(config)))) == repr(config)
+        assert write(config).keys() == config.keys()
+
+
 def mutated(tree: Any, data: st.DataObject) -> Any:
     """A tree of data with one thing in it changed."""
     if not isinstance(tree, dict | list) or not tree or data.draw(st.integers(0, 5)) == 0:
@@ -221,6 +245,8 @@ REPLACEMENTS: st.SearchStrategy[Any] = st.sampled_from(
         *(None, True, 0, -1, 1, 2, 0.5, -1.5, 1e300, 10**400, "", "a", "medium", [], {}, [[]]),
         *({"@": "tuple", "items": []}, {"@": "float", "value": "nan"}, {"@": "FromPrior"}),
         *({"@": "Never"}, {"@": "Flat"}, {"@": "choice", "index": 0}, {"@": "Uniform"}),
+        *({"@": "When", "conditions": [["n", 3]]}, {"@": "When", "conditions": [["kind", "a"]]}),
+        {"@": "dict", "items": [["at_least", 2]]},
     ]
 ) | st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=3),
@@ -232,6 +258,8 @@ SEEDS = {
     "staged": problem(optimizer=optimizer("priorband(mode@min)", eta=4)),
     "stated": problem(example_space(), prior=PRIORS["stated"](example_space())),
     "samples": problem(prior=from_samples(SMALL, [SMALL.prior.mode] * 3)),
+    "conditional": problem(CONDITIONAL),
+    "conditional stated": problem(CONDITIONAL, prior=prior(CONDITIONAL, {"kind": "a", "x": 0.9})),
 }
 
 
@@ -383,6 +411,14 @@ DIFFERENT: list[tuple[Problem, str]] = [
         "`act`: choices are (1, 'relu', (2, inf)) in the study, (1, 'relu', (2.0, inf)) here",
     ),
     (changed(classes=Constant(10.0)), "`classes`: value is 10 in the study, 10.0 here"),
+    (
+        changed(lr=Float(1e-3, 0.1, log=True, prior=1e-2, when={"act": ["relu", 1]})),
+        "`lr`: used always in the study, with act = 'relu' or 1 here",
+    ),
+    (
+        changed(act=Categorical((1, "relu", (2, math.inf)), when={"lr": at_least(0.01)})),
+        "`act`: used always in the study, with lr >= 0.01 here",
+    ),
     (changed(act=None), "`act` is in the study, but not here"),
     (changed(beta=Float(0, 1)), "`beta` is here, but not in the study"),
     (
@@ -482,6 +518,67 @@ def test_differences_of_malformed_data_are_refused() -> None:
             differences({**good, key: wrong}, good)
     with pytest.raises(FormatError, match="Expected a problem with space, prior"):
         differences({}, good)
+
+
+def test_a_condition_that_is_another_is_shown_as_a_person_would_write_it() -> None:
+    def made(**when: Any) -> Any:
+        space: Any = {"layers": Integer(1, 8), "act": Categorical(["relu", "gelu"])}
+        return problem_data(problem(Space({**space, "skip": Float(0, 1, when=when)})))
+
+    old = made(layers=at_least(3), act="relu")
+    assert differences(text(old), made(layers=between(3, 5))) == [
+        "`skip`: used with layers >= 3 and act = 'relu' in the study, with layers from 3 to 5 here"
+    ]
+    assert differences(text(old), made(layers=at_least(3), act="relu")) == []
+    fine = problem(Space({"n": Integer(1, 9, step=2)}))
+    assert differences(
+        text(problem_data(fine)), problem_data(problem(Space({"n": Integer(1, 9)})))
+    ) == ["`n`: step is 2 in the study, None here"]
+
+
+def test_a_prior_of_parameters_that_its_mode_has_not_is_compared() -> None:
+    one, other = (
+        problem_data(problem(CONDITIONAL, prior=prior(CONDITIONAL, {"kind": kind, "alpha": 0.25})))
+        for kind in ("a", "b")
+    )
+    lines = differences(text(one), other)
+    assert lines[0] == "prior of `kind`: mode is 'a' in the study, 'b' here"
+    assert all(line.startswith("prior of `kind`") for line in lines)
+
+
+KEPT = {"x": 0.75, "n": 2, "kind": "a", "alpha": 0.5}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"alpha": None}, {"alpha": 0.3}, {"alpha": 1}, {"kind": "b"}, {"kind": "c"}, {"n": 9}),
+        *({"beta": "p"}, {"width": 16}, {"version": 3}, {"more": 1}, {"x": 0.25}, {"gamma": 2}),
+        *({"kind": "b", "beta": "p"}, {"kind": "b", "alpha": ..., "beta": "p", "gamma": 3}),
+        *({"alpha": ...}, {"x": ...}, {"kind": ...}, {"kind": None}, {"skip": 0.5}),
+    ],
+    ids=short_repr,
+)
+def test_data_that_is_no_conditional_configuration_is_refused(change: dict[str, Any]) -> None:
+    read = config_reader(CONDITIONAL)
+    assert read(KEPT) == KEPT
+    assert list(read({"kind": "b", "n": 2, "x": 0.75, "gamma": 4, "beta": "p"}).items()) == [
+        *(("x", 0.75), ("n", 2), ("kind", "b"), ("beta", "p"), ("gamma", 4), ("version", 3))
+    ]
+    data = {name: item for name, item in {**KEPT, **change}.items() if item is not ...}
+    with pytest.raises(FormatError, match="This version does not write such data"):
+        read(data)
+
+
+def test_a_conditional_configuration_is_checked_when_it_is_written() -> None:
+    write = config_writer(CONDITIONAL)
+    assert write(Config(KEPT)) == KEPT
+    assert repr(write(Config({**KEPT, "alpha": 0.5 + 1e-13}))) == repr(KEPT)
+    for wrong in ({**KEPT, "beta": "p"}, {**KEPT, "version": 3}, {**KEPT, "alpha": 0.3}):
+        with pytest.raises(ConfigError):
+            write(Config(wrong))
+    with pytest.raises(ConfigError, match="lacks 'alpha' .used with kind = 'a'"):
+        write(Config(x=0.75, n=2, kind="a"))
 
 
 CONFIG = {"lr": 0.05, "act": "relu"}

@@ -78,8 +78,12 @@ from priorband.testing import example_space
 NEVER_STORED = {
     *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
     *("Evidence", "_FittedProcess", "_Inputs"),
+    *("Bounds", "MovedChoices", "ValueGrid", "_Declared", "_Entry"),
 }
-"""What a decision looks at and gives; the method that decides is stored."""
+"""What a decision looks at and gives, and parts that are stored as something else, or not at all.
+
+The method that decides is stored; a bound is part of what is stored of a condition.
+"""
 
 float32: Any = np.float32
 int64: Any = np.int64

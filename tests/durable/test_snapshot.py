@@ -14,7 +14,8 @@ from amounts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from servers import fresh_url
-from stored_studies import EPOCHS, SPACE, fill, tell_some
+from space.conditional_spaces import random_spaces
+from stored_studies import CONDITIONAL, EPOCHS, SPACE, fill, tell_some
 
 import priorband as pb
 from durable.golden import DATA
@@ -33,6 +34,7 @@ from priorband.storage.high_water import HighWater
 from priorband.storage.journal import Row
 from priorband.storage.snapshot_file import SNAPSHOT_NAME, packed, unpacked
 from priorband.storage.sqlite import SqliteJournal
+from priorband.streams import generator
 
 GOLDEN = {
     name: [Row(*row) for row in rows]
@@ -115,6 +117,42 @@ def test_a_snapshot_at_any_record_and_the_rest_give_the_same_view(name: str) -> 
         view.apply(rows[cut:])
         assert everything(view) == everything(whole)
         assert of_view(view) == of_view(whole), "also where it began with a snapshot"
+
+
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(random_spaces(), st.data())
+def test_a_snapshot_of_any_conditional_study_gives_the_same_view(
+    tmp_path_factory: pytest.TempPathFactory, space: pb.Space, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("study")
+    with pb.open_study(folder, space, EPOCHS, "hyperband", seed=data.draw(st.integers(0, 99))) as s:
+        for number in range(12):
+            if number % 4 == 3:
+                s.queue(space.decode(s.prior.sample(generator(number, 0, "test"))))
+            trial = s.ask()
+            s.tell(trial, number % 3) if number % 5 else s.fail(trial, "no")
+        rows = s.journal.read(0)
+    cut = data.draw(st.integers(1, len(rows)))
+    view = restored(rows[0], of_view(folded(rows[:cut])))
+    assert everything(view) == everything(folded(rows[:cut]))
+    view.apply(rows[cut:])
+    assert everything(view) == everything(folded(rows))
+    assert of_view(view) == of_view(folded(rows))
+    again = restored(rows[0], of_view(folded(rows)))
+    propose, seed = again.problem.optimizer.propose, again.problem.seed
+    assert repr(propose(again.state, seed)) == repr(propose(folded(rows).state, seed))
+
+
+def test_a_conditional_study_opens_with_its_snapshot(where: str, tmp_path: Path) -> None:
+    folder = tmp_path / "trials" if where.startswith("postgres") else None
+    with pb.open_study(where, CONDITIONAL, EPOCHS, "hyperband+prior", folder=folder) as study:
+        fill(study, 60)
+        happened = study.state.history.events
+    with pb.open_study(where, CONDITIONAL, folder=folder) as study:
+        assert study._snapshots._used
+        assert study.state.history.events == happened
+        assert study.replay().exact
+    assert check(where).sound
 
 
 def test_a_view_from_a_snapshot_decides_the_same() -> None:

@@ -20,8 +20,11 @@ ODD: tuple[Any, ...] = (
     *(10**30, 10**400, -(10**400), True, False, None, "", "0", "nan", "é\u202e", "\ud800", "\0"),
     *("x" * 5_000, [], {}, [[]], [0, 0], [0, 1], {"@": "own"}, {"@": "tuple", "items": [1]}),
     *({"@": "choice", "index": 0}, {"@": "choice", "index": -1}, {"@": "float", "value": "nan"}),
+    *({"@": "When", "conditions": conditions} for conditions in ([], [["n", 3]], [["kind", []]])),
+    *({"@": "dict", "items": [["at_least", end]]} for end in (2, 0.5, "a", 10**400)),
 )
 NAMES = ("", "@", "attempt", "config", "fidelity", "kind", "loss", "origin", "parent", "slot")
+_MEMBERS = ("", "@", "attempt", "config", "parent", "slot", "loss", "step", "when")
 RAW = ("NaN", "-Infinity", "1e999", "-1e999", "1" * 5_000, "[" * 2_000, '{"a":' * 2_000, "\ufeff{}")
 COLUMNS: dict[str, tuple[Any, ...]] = {
     "kind": (*KINDS, b"told", 3),
@@ -56,9 +59,7 @@ def _body(found: list[Row], random: Random) -> None:
     if how == 0:
         del inner[name]
     elif how == 1 and isinstance(inner, dict):
-        inner[random.choice(("", "@", "attempt", "config", "parent", "slot", "loss"))] = _odd(
-            random
-        )
+        inner[random.choice(_MEMBERS)] = _odd(random)
     elif how == 2:
         inner[name] = random.choice(nodes)[0]  # something from elsewhere, perhaps around itself
     else:

@@ -15,6 +15,7 @@ from stored_studies import Shapes, end, events, resealed, rows, write_rows
 import priorband as pb
 from priorband.events import Event
 from priorband.repair.check import check
+from priorband.storage.journal import Row
 from repair.mutations import mutated_bytes, mutated_rows
 
 TIMES = int(os.environ.get("PRIORBAND_FUZZ", "400"))
@@ -69,6 +70,24 @@ def test_readers_of_mutated_records(
         happened = read(write_rows(place / "study", made, head if head[0] >= 0 else (0, 0)))
         if not sealed_again and happened is not None:
             assert happened == shapes.events, number
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_readers_of_mutated_conditions(
+    conditional: list[Row], place: Path, sentinel: Path, patience: Patience, part: int
+) -> None:
+    """Every other change is in the first record, which has the conditions."""
+    for number in range(part, TIMES // 4, 2):
+        random = Random(f"conditions {number}")
+        made = mutated_rows(conditional[: 1 if number % 4 > 1 else None], random)
+        if number % 4 > 1:
+            both = {row.seq: row for row in (*made, *conditional[1:])}
+            made = [both[seq] for seq in sorted(both)]
+        made = resealed(made)
+        patience()
+        if made:
+            last = end(made) if made[-1].seq >= 0 else (0, 0)
+            read(write_rows(place / "study", made, last))
 
 
 @pytest.mark.parametrize("part", range(PARTS))

@@ -7,10 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stored_studies import PROBLEM, altered, end, events, resealed, write_rows
+from stored_studies import (
+    CONDITIONAL,
+    EPOCHS,
+    PROBLEM,
+    altered,
+    end,
+    events,
+    resealed,
+    write_rows,
+)
 
 import priorband as pb
 from priorband.cli.export_command import exported
+from priorband.problem import Problem
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import Row
@@ -210,7 +220,7 @@ CHANGES: dict[str, Change] = {
     "no creation": lambda found: found.pop(0),
     "another beginning": column("created", kind="remark", body='{"text":""}'),
     "a format of text": body("created", format="1"),
-    "a newer format": body("created", format=2),
+    "a newer format": body("created", format=3),
     "a direction of text": body("created", maximize="no"),
     "no problem": body("created", problem=None),
     "an empty problem": body("created", problem={}),
@@ -252,6 +262,126 @@ def test_what_cannot_be_is_refused_and_the_rest_is_saved(
     with pb.open_study(place / "new") as study:
         assert study.replay().exact or what == "a trial that continues a running one"  # made up
         study.ask()
+
+
+Forgery = Callable[[dict[str, Any]], object]
+
+
+def when(name: str, *conditions: Any) -> Forgery:
+    """Give a parameter other conditions."""
+
+    def forge(parameters: dict[str, Any]) -> None:
+        parameters[name]["when"] = {"@": "When", "conditions": [*map(list, conditions)]}
+
+    return forge
+
+
+def field(name: str, **fields: Any) -> Forgery:
+    return lambda parameters: parameters[name].update(fields)
+
+
+def _nested(depth: int) -> Any:
+    inner: Any = "a"
+    for _ in range(depth):
+        inner = {"@": "tuple", "items": [inner]}
+    return inner
+
+
+def _chain(parameters: dict[str, Any]) -> None:
+    """A thousand parameters, each with a condition on the one before, the first on the last."""
+    for number in range(1000):
+        at_least = {"@": "dict", "items": [["at_least", 0.5]]}
+        condition = [[f"p{(number - 1) % 1000}", at_least]]
+        parameters[f"p{number}"] = {
+            **{"@": "Float", "low": 0.0, "high": 1.0, "log": False},
+            **{"prior": None, "confidence": "medium"},
+            "when": {"@": "When", "conditions": condition},
+        }
+
+
+BOUND = {"@": "dict", "items": [["at_least", 4]]}
+FORGERIES: dict[str, tuple[Forgery, str]] = {
+    "a cycle": (when("kind", ("skip", BOUND)), "cycle"),
+    "a long cycle": (_chain, "cycle"),
+    "itself": (when("skip", ("skip", BOUND)), "condition on itself"),
+    "an unknown parent": (when("skip", ("depth", BOUND)), "unknown parameter `depth`"),
+    "the fidelity": (when("skip", ("epochs", BOUND)), "unknown parameter `epochs`"),
+    "a value that is no choice": (when("skip", ("kind", "c")), "can never be active"),
+    "a bound of a categorical": (when("skip", ("kind", BOUND)), "can never be active"),
+    "a bound out of range": (when("beta", ("x", BOUND)), "can never be active"),
+    "a contradiction": (when("gamma", ("beta", "p"), ("kind", "a")), "can never be active"),
+    "no conditions": (when("skip"), "`when` is empty"),
+    "one twice": (when("skip", ("n", 3), ("n", 4)), "each name once"),
+    "no values": (when("skip", ("kind", [])), "lists no values"),
+    "a number as a name": (when("skip", (3, 3)), "must name other parameters"),
+    "a huge bound": (
+        when("skip", ("n", {"@": "dict", "items": [["at_least", 10**400]]})),
+        "must have numbers as bounds",
+    ),
+    "deep values": (when("skip", ("kind", _nested(50))), "can never be active"),
+    "endless values": (when("skip", ("kind", _nested(300))), "nested too deeply"),
+    "a parameter as a value": (
+        when("skip", ("n", {"@": "Uniform"})),
+        "can never be active",
+    ),
+    "conditions that are text": (field("skip", when="kind"), "takes no when='kind'"),
+    "conditions that are a dict": (field("skip", when=BOUND), "takes no when="),
+    "a step that is text": (field("alpha", step="0.25"), "`step` must be a positive number"),
+    "a step of zero": (field("alpha", step=0), "`step` must be a positive number"),
+    "a step that does not fit": (field("alpha", step=0.3), "plus a multiple of `step`"),
+    "a step that is too small": (field("alpha", step=5e-324), "`step` is too small"),
+    "a step on a log scale": (field("n", step=1), "do not go together"),
+    "a prior that is not on the grid": (field("alpha", prior=0.3), "prior"),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_forged_conditions_are_refused(conditional: list[Row], place: Path, what: str) -> None:
+    forge, reason = FORGERIES[what]
+    created = json.loads(conditional[0].body)
+    parameters = dict(created["problem"]["space"]["parameters"])
+    forge(parameters)
+    created["problem"]["space"]["parameters"] = [*map(list, parameters.items())]
+    text = json.dumps(created, separators=(",", ":"))
+    made = resealed([conditional[0]._replace(body=text), *conditional[1:]])
+    folder = write_rows(place / "study", made, end(made))
+    for read_only in (True, False):
+        with pytest.raises(pb.errors.DamagedError, match="its problem is invalid") as caught:
+            pb.open_study(folder, read_only=read_only)
+        assert reason in str(caught.value)
+    with pytest.raises(pb.errors.DamagedError), exported(str(folder)) as lines:
+        list(lines)
+    assert reason in str(check(folder).findings[0])
+    problem = Problem(
+        CONDITIONAL, CONDITIONAL.prior, EPOCHS, pb.optimizer("hyperband+prior"), seed=0
+    )
+    assert salvage(folder, place / "new", problem).kept == len(made) - 1
+    assert check(place / "new").sound
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"x": 0.75, "n": 2, "kind": "a"},
+        {"x": 0.75, "n": 2, "kind": "a", "alpha": 0.3},
+        {"x": 0.75, "n": 2, "kind": "a", "alpha": 0.5, "beta": "p"},
+        {"x": 0.25, "n": 2, "kind": "a", "alpha": 0.5},
+        {"x": 0.75, "n": 2, "alpha": 0.5},
+        {"x": 0.75, "n": 2, "kind": "b", "beta": "q", "version": 3},
+        {"x": 0.75, "n": 2, "kind": "b", "beta": "q", "gamma": 4},
+    ],
+)
+def test_a_configuration_that_conditions_do_not_allow_is_refused(
+    conditional: list[Row], place: Path, config: dict[str, Any]
+) -> None:
+    body("asked", 4, "config", config=config)(conditional)
+    made = resealed(conditional)
+    folder = write_rows(place / "study", made, end(made))
+    record = refused(folder).partition(" is invalid")[0]
+    assert export_refused(folder).partition(" is invalid")[0] == record
+    assert not check(folder).sound
+    assert salvage(folder, place / "new").dropped
+    assert check(place / "new").sound
 
 
 def refused(folder: Path) -> str:

@@ -289,3 +289,32 @@ def test_conditions_have_a_form_in_plain_data() -> None:
     ):
         with pytest.raises(SpaceError, match=message):
             when_from_data(wrong)
+
+
+def test_between_is_read_from_data_too() -> None:
+    assert when_from_data({"layers": {"between": [3, 5]}}) == {"layers": pb.between(3, 5)}
+    for wrong in ({"between": [3]}, {"between": 3}, {"between": [3, 5], "at_least": 3}):
+        with pytest.raises(SpaceError, match="The condition on `layers` must have two values"):
+            when_from_data({"layers": wrong})
+
+
+def test_a_condition_on_a_fine_grid_takes_no_memory() -> None:
+    fine = Float(0, 1, step=1e-12)
+    space = Space({"a": fine, "b": Float(0, 1, when={"a": pb.at_least(0.5)})})
+    assert space.active({"a": 0.5}) == ("a", "b")
+    assert space.active({"a": 0.5 - 1e-12}) == ("a",)
+
+
+def test_a_bound_that_is_too_large_for_a_number_is_refused() -> None:
+    with pytest.raises(SpaceError, match="condition on `a` must have numbers as bounds"):
+        Space({"a": Float(0, 1), "b": Float(0, 1, when={"a": pb.at_most(10**400)})})
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_a_long_chain_is_no_matter_in_any_order(turn: int) -> None:
+    chain = {"p0": Float(0, 1)}
+    for number in range(1, 2000):
+        chain[f"p{number}"] = Float(0, 1, when={f"p{number - 1}": pb.at_least(0.5)})
+    space = Space(dict([*chain.items()][::turn]))
+    assert len(space.active(dict.fromkeys(chain, 0.75))) == 2000
+    assert space.active(dict.fromkeys(chain, 0.25)) == ("p0",)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from stored_studies import fill
+from stored_studies import CHILDREN, CONDITIONAL, fill
 
 import priorband as pb
 from priorband.events import Asked, Event, Failed, Queued, Told
@@ -26,6 +26,10 @@ SPACE = pb.Space(
     }
 )
 OTHERS = {"learning rate": 1e-3, "size": 32, "optimiser": "adam"}
+SPACES = {1: (SPACE, dict.fromkeys(CHILDREN, OTHERS), "priorband")} | {
+    2: (CONDITIONAL, CHILDREN, "hyperband+prior")
+}
+"""What the study of each format is about: one that needs this format."""
 
 
 def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -51,10 +55,12 @@ def _config(config: pb.Config) -> dict[str, Any]:
     return {name: list(v) if isinstance(v, tuple) else v for name, v in config.items()}
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, version: int) -> None:
     """A study with every kind of record, and what has happened in it."""
-    with pb.open_study(folder, SPACE, pb.Fidelity("epochs", 1, 9), seed=7, maximize=True) as study:
-        fill(study, 30, OTHERS)
+    space, others, method = SPACES[version]
+    fidelity = pb.Fidelity("epochs", 1, 9)
+    with pb.open_study(folder, space, fidelity, method, seed=7, maximize=True) as study:
+        fill(study, 30, others)
         happened = plain(study.state.history.events)
     (folder / "study.lock").unlink()
     text = ",\n".join(json.dumps(event) for event in happened)
@@ -62,4 +68,4 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(DATA / f"format-{FORMAT}")
+    write(DATA / f"format-{FORMAT}", FORMAT)

@@ -2,16 +2,18 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stored_studies import tell_some
+from stored_studies import rows, tell_some
 
 import priorband as pb
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.journal import FORMAT
-from storage.make_format import DATA, plain
+from storage.make_format import DATA, SPACES, plain, write
 
 FORMATS = sorted(DATA.glob("format-*"))
 
@@ -23,6 +25,14 @@ def test_each_format_has_its_study() -> None:
             *("events.json", "study.db", "study.head"),
         ]
         assert (path / "study.db").stat().st_size < 100_000
+
+
+@pytest.mark.parametrize("version", SPACES)
+def test_a_study_gets_the_oldest_format_that_has_a_form_for_it(version: int, place: Path) -> None:
+    write(place / "study", version)
+    with closing(sqlite3.connect(place / "study" / "study.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (version,)
+    assert f'{{"format":{version},' in rows(place / "study")[0].body[:20]
 
 
 @pytest.fixture(params=FORMATS, ids=lambda path: str(path.name))

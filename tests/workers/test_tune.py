@@ -1,14 +1,21 @@
 """Tuning in one call, with real processes."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amounts import slow
-from objectives import EPOCHS, SPACE, counted, raises, value
+from objectives import EPOCHS, GATE, SPACE, counted, raises, value
+from servers import fresh_url
+from stored_studies import CONDITIONAL
+from waiting import wait_until
 
 import priorband as pb
 from priorband.errors import StorageError
+from priorband.repair.check import check
 from priorband.storage.json_text import from_json
 from priorband.workers import open_with_retry
 
@@ -44,6 +51,43 @@ def test_running_again_resumes_or_says_that_the_budget_is_spent(tmp_path: Path) 
     assert "budget of 2 trainings" in again.reason
     more = pb.tune(value, budget=4, **options)  # type: ignore[arg-type]  # mixed
     assert more.spending.trials > first.spending.trials
+
+
+@pytest.mark.parametrize("storage", ["sqlite", "postgres"])
+def test_a_conditional_study_is_killed_and_resumed(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the checkpoints of a study in a database are here
+    where, folder = str(tmp_path / "study"), tmp_path / "study"
+    if storage == "postgres":
+        where = fresh_url(request.getfixturevalue("postgres"))
+        folder = tmp_path / f"priorband-{where.partition('#')[2]}"
+    script = (
+        "import sys; sys.path[:0] = sys.argv[2:]\n"
+        "import objectives as o, priorband as pb, stored_studies as s\n"
+        "if __name__ == '__main__':\n"
+        "    pb.tune(o.waits, s.CONDITIONAL, o.EPOCHS, budget=4, study=sys.argv[1],\n"
+        "            method='hyperband+prior', show='quiet')\n"
+    )
+    (tmp_path / "go.py").write_text(script)
+    here = Path(__file__).parent
+    command = [sys.executable, str(tmp_path / "go.py"), where, str(here), str(here.parent)]
+    with subprocess.Popen(command, env=os.environ | {GATE: str(tmp_path)}) as tuning:
+        try:
+            wait_until(lambda: list(folder.glob("trials/0/1.step-*")), "a step that is saved")
+        finally:
+            tuning.kill()
+    tuned = pb.tune(
+        value, CONDITIONAL, EPOCHS, budget=4, workers=2, study=where, show="quiet", lease=1
+    )
+    assert tuned.best is not None and CONDITIONAL.check(tuned.best.config) == tuned.best.config
+    with pb.open_study(where, CONDITIONAL) as study:
+        assert study.replay().exact
+        adopted = [row.trial for row in study.journal.read(0) if row.kind == "adopted"]
+        first = study.state.history.outcome(0)
+        assert 0 in adopted and first is not None and not first.failed
+        assert len({tuple(trial.config) for trial in study.state.history.trials}) > 2
+    assert check(where).sound
 
 
 def test_an_objective_that_always_fails_stops_early(tmp_path: Path) -> None:

@@ -307,10 +307,10 @@ def distances(state: State, rows: Array, centre: Array) -> Array:
     choices = [i for i, size in enumerate(state.space.sizes) if size is not None]
     away, differ = rows[:, numeric] - centre[numeric], rows[:, choices] != centre[choices]
     if state.space.conditional:
-        inactive, inactive_there = np.isnan(rows), np.isnan(centre)
-        in_one, in_none = inactive != inactive_there, inactive & inactive_there
-        away = np.where(in_none[:, numeric], 0.0, np.where(in_one[:, numeric], 1.0, away))
-        differ &= ~in_none[:, choices]
+        in_neither = np.isnan(rows) & np.isnan(centre)
+        away[np.isnan(away)] = 1.0
+        away[in_neither[:, numeric]] = 0.0
+        differ &= ~in_neither[:, choices]
     apart = np.sqrt((away**2).sum(axis=1))
     if choices:
         apart = apart + differ.mean(axis=1)

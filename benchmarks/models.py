@@ -1,6 +1,7 @@
 """CPU time and quality of a model's suggestion, next to Optuna and BoTorch in the same process.
 
     python benchmarks/models.py [--quick] [--sizes 20 100] [--parameters 4 7] [--no-peers]
+    python benchmarks/models.py --conditional
 
 A suggestion is what a user waits for: the model is fitted and a point is proposed, after a result
 that is new. Everyone gets the same observations of a smooth function of numbers and choices, the
@@ -12,6 +13,9 @@ many restarts. Two have the kernels of this package, joined as a sum (ours by de
 product (BoTorch's here), and the likelier of the two counts as a third. So each tool is at home
 under some reference, and `bo(product)` tells what the search is worth and what the kernel. Where
 all parameters are numbers the two are one, and another is scikit-learn's.
+
+With `--conditional` nobody is compared with anybody: our methods suggest for a space of 14
+parameters and for the same space with conditions on five of them, and the ratio is printed.
 """
 
 import argparse
@@ -36,6 +40,7 @@ import priorband as pb
 from priorband.models.acquisition import log_ei
 from priorband.models.gp import GP, Data, likelihood
 from priorband.models.kernels import Kernel
+from priorband.values import replaced
 
 Array = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -98,6 +103,18 @@ class Suggested(NamedTuple):
     seconds: list[float]
 
 
+CONDITIONS: dict[str, dict[str, Any]] = {
+    "n5": {"n2": pb.at_least(4)},
+    "n7": {"n2": pb.at_least(4), "c0": ["b", "c"]},
+    "n6": {"c0": "a"},
+    "n8": {"c0": "b"},
+    "c1": {"n2": pb.at_least(7)},
+}
+"""Five of 14 parameters, and what they depend on with `--conditional`."""
+MOST_CONDITIONAL = 1.5
+"""How many times the CPU time without conditions it may take."""
+
+
 def made_space(numbers: int, choices: int) -> pb.Space:
     """Plain and log floats, plain and log integers, and categoricals of three."""
     kinds: list[pb.Float | pb.Integer] = [
@@ -125,7 +142,7 @@ def made_loss(space: pb.Space, seed: int) -> Callable[[Values, float], float]:
     shift = rng.normal(0.0, 0.1, (len(others), 3, len(columns))) * (seed % 2 == 0)
 
     def loss(config: Values, fidelity: float = EPOCHS.high) -> float:
-        row = space.encode([config])[0]
+        row = np.nan_to_num(space.encode([config])[0])  # an inactive parameter counts as 0
         x, codes = row[columns], row[others].astype(int)
         each = np.arange(len(others))
         middle = centre + shift[each, codes].sum(axis=0)
@@ -138,9 +155,15 @@ def made_loss(space: pb.Space, seed: int) -> Callable[[Values, float], float]:
     return loss
 
 
-def made_problem(numbers: int, choices: int, size: int, seed: int) -> Problem:
+def made_problem(
+    numbers: int, choices: int, size: int, seed: int, conditional: bool = False
+) -> Problem:
     """A space, a function, and so many uniform observations of it."""
     space = made_space(numbers, choices)
+    if conditional:
+        made = dict(space.parameters)
+        made |= {name: replaced(made[name], when=when) for name, when in CONDITIONS.items()}
+        space = pb.Space(made)
     loss = made_loss(space, seed)
     rows = space.uniform(size, np.random.default_rng((seed, numbers, choices, size)))
     configs: list[Values] = [space.config(row) for row in rows.tolist()]
@@ -480,6 +503,26 @@ def numbers_only(names: Sequence[str], options: argparse.Namespace) -> list[Judg
     ]
 
 
+def conditional(options: argparse.Namespace) -> int:
+    """Print what conditions cost; 1 where it is too much."""
+    met = True
+    for name in ("bo", "bo(product)", "priorband+bo"):
+        for size in options.sizes:
+            took: dict[bool, list[float]] = {False: [], True: []}
+            for seed, has_conditions in product(range(options.seeds), took):
+                problem = made_problem(10, 4, size, seed, has_conditions)
+                took[has_conditions] += by_us(name, problem, options.repeats).seconds
+            flat, with_conditions = (1e3 * statistics.median(took[each]) for each in took)
+            met &= with_conditions <= MOST_CONDITIONAL * flat
+            print(
+                f"{name:<12} {size:>4} results: {flat:6.1f} ms without conditions, "
+                f"{with_conditions:6.1f} ms with, {with_conditions / flat:.2f} times",
+                flush=True,
+            )
+    print(f"at most {MOST_CONDITIONAL} times: {verdict(met)}")
+    return 0 if met else 1
+
+
 def present(wanted: bool) -> list[str]:
     """The peers that are installed, if any are wanted; says how to install the others."""
     if not wanted:
@@ -508,6 +551,7 @@ def main() -> int:
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--repeats", type=int, help="suggestions that are counted, a function")
     parser.add_argument("--seeds", type=int, help="functions of each size")
+    parser.add_argument("--conditional", action="store_true", help="what conditions cost, alone")
     options = parser.parse_args()
     for option, usual in (QUICK if options.quick else FULL).items():
         setattr(options, option, getattr(options, option) or usual)
@@ -519,6 +563,8 @@ def main() -> int:
             [sys.executable, *sys.argv],
             {**os.environ, **dict.fromkeys(THREADS, "1")},
         )
+    if options.conditional:
+        return conditional(options)
     names = [*OURS, *present(options.peers)]
     if has("torch"):
         import torch

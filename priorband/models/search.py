@@ -28,6 +28,8 @@ Settle = Callable[[Array], Array]
 _LOWEST = -1e10  # replaces minus infinity: the optimiser needs a finite number
 _WIDTHS = (0.2, 0.05, 0.01)
 _STEPS = 20
+_HALVINGS = 20
+"""How often the way to the edge of a branch is halved."""
 _DRAWS = 64
 """How many rows are drawn in the branches next to a row, at least one in each."""
 
@@ -190,7 +192,10 @@ def _opened(rows: Array, active: NDArray[np.bool_], domain: Domain, rng: Generat
 
 
 def _climb(score: Score, row: Array, domain: Domain, reach: float) -> Array:
-    """Move the active numbers of a row uphill, each by at most `reach`, and return the new row."""
+    """Move the active numbers of a row uphill, each by at most `reach`, and return the new row.
+
+    The climb stays in the row's branch, in which the score has no steps.
+    """
     numbers = [i for i, size in enumerate(domain.sizes) if size is None]
     marked = domain.marked(row[None])[0]
     places = [place for place, i in enumerate(numbers) if marked[i] == marked[i]]
@@ -208,6 +213,8 @@ def _climb(score: Score, row: Array, domain: Domain, reach: float) -> Array:
 
     start = row[moving]
     low, high = np.maximum(start - reach, 0.0), np.minimum(start + reach, 1.0)
+    if domain.mark:
+        low, high = (_kept_within(row, moving, ends, domain.mark) for ends in (low, high))
     result = minimize(
         *(loss, start),
         jac=True,
@@ -218,3 +225,23 @@ def _climb(score: Score, row: Array, domain: Domain, reach: float) -> Array:
     climbed = row.copy()
     climbed[moving] = result.x
     return climbed
+
+
+def _kept_within(row: Array, moving: list[int], ends: Array, mark: Settle) -> Array:
+    """Return how far towards its end each number can be moved in the row's branch."""
+    moved = row[None].repeat(len(moving), axis=0)
+    moved[np.arange(len(moving)), moving] = ends
+    inactive = np.isnan(mark(row[None])[0])
+    leaving = (np.isnan(mark(moved)) != inactive).any(axis=1)
+    kept = ends.copy()
+    for place in np.flatnonzero(leaving):
+        other, column = row[None].copy(), moving[place]
+        inside, outside = row[column], ends[place]
+        for _ in range(_HALVINGS):
+            other[0, column] = 0.5 * (inside + outside)
+            if (np.isnan(mark(other)[0]) == inactive).all():
+                inside = other[0, column]
+            else:
+                outside = other[0, column]
+        kept[place] = inside
+    return kept

@@ -1,6 +1,7 @@
 """Bayesian optimisation: maximise the expected improvement under a Gaussian process."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 import numpy as np
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from priorband.models.acquisition import Bonus, Improvement
     from priorband.models.gp import GP
     from priorband.models.search import Domain
-    from priorband.space.activation import Activation
 
 Over = Literal["full", "rung", "joint"]
 Combine = Literal["sum", "product"]
@@ -263,17 +263,19 @@ def _optional(space: Space) -> tuple[int, ...]:
 def _domain(space: Space) -> "Domain":
     from priorband.models.search import Domain
 
-    mark = _marks(space.activation) if space.activation else None
-    return Domain(space.sizes, lambda rows: settled(space, rows), mark)
+    return Domain(space.sizes, partial(settled, space), _marks(space))
 
 
-def _marks(activation: "Activation") -> Callable[[Array], Array]:
-    """A function that marks inactive entries of rows, and is fast for a single row, too."""
+def _marks(space: Space) -> Callable[[Array], Array] | None:
+    """A function that marks the inactive entries of rows; None if there are none."""
+    activation = space.activation
+    if activation is None:
+        return None
 
     def mark(rows: Array) -> Array:
-        if len(rows) == 1:
+        if len(rows) == 1:  # plain Python is faster, and a climb has one row at a time
             return np.array([activation.mark(rows[0].tolist())])
-        return np.where(activation.mask(rows), rows, np.nan)
+        return space.marked(rows)
 
     return mark
 

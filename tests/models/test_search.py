@@ -384,18 +384,17 @@ def test_the_best_branch_is_found_though_no_candidate_is_in_it(seed: int) -> Non
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_branch_that_begins_badly_is_climbed_too(seed: int) -> None:
-    """Choice 1 has the higher but narrower hill, and hardly any draw is on top of it."""
+    """Choice 1 has the best row of all, but only one in a thousand draws is above choice 0."""
 
     def narrow(rows: Array) -> Array:
         _, parent, a, *_ = rows.T
-        inside = 1.2 - 2.0 * np.abs(a - 0.8) ** 1.5
-        values = np.select([parent == 1, parent == 0], [inside, 1.0], 0.0)
+        values = np.select([parent == 1, parent == 0], [1.00001 - 40 * (a - 0.8) ** 2, 1.0], 0.0)
         return np.asarray(values, dtype=np.float64)
 
     group = np.array([[0.5, 0.0, 0.1, 0.0, 0.0]])
-    score, rng = Hill(BRANCHES.sizes, narrow), np.random.default_rng(seed)
-    rows = ranked(score, [group], BRANCHES, rng)
-    assert rows[0, 1] == 1.0 and rows[0, 2] == pytest.approx(0.8, abs=0.02)
+    domain = Domain(BRANCHES.sizes, as_they_are, choice_opens)
+    rows = ranked(Hill(domain.sizes, narrow), [group], domain, np.random.default_rng(seed))
+    assert rows[0, 1] == 1.0 and rows[0, 2] == pytest.approx(0.8, abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -412,6 +411,24 @@ def test_a_number_that_passes_a_threshold_activates_another(seed: int) -> None:
     group = np.stack((np.linspace(0, 0.45, 20), np.full(20, 0.1)), axis=1)
     rows = ranked(score, [group], Domain((None, None), as_they_are, mark), rng)
     assert rows[0] == pytest.approx([0.7, 0.6], abs=1e-3)
+
+
+def test_a_climb_stays_in_its_branch_and_reaches_its_edge() -> None:
+    """Under 0.5 the score rises with x; beyond, y becomes active and the score falls by a step."""
+
+    def mark(rows: Array) -> Array:
+        return np.where(np.array([1, 0, 1]) | (rows[:, :1] > 0.5), rows, np.nan)
+
+    def step(rows: Array) -> Array:
+        x, y, z = rows.T
+        values = np.where(np.isnan(y), x, -5.0 + x) - (z - 0.3) ** 2
+        return np.asarray(values, dtype=np.float64)
+
+    score, domain = Hill((None,) * 3, step), Domain((None,) * 3, as_they_are, mark)
+    rows = ranked(score, [np.full((1, 3), 0.1)], domain, np.random.default_rng(0))
+    assert rows[0] == pytest.approx([0.5, np.nan, 0.3], abs=1e-4, nan_ok=True)
+    assert rows[0, 0] <= 0.5
+    assert score.slopes < 60  # without a search for a way over the step
 
 
 def test_rows_that_are_the_same_configuration_count_once() -> None:

@@ -86,7 +86,7 @@ def uniform_results(space: Space, n: int, seed: int = 0) -> list[Mapping[str, An
 
 
 RUNS = [(method, workers) for method in GP_METHODS for workers in (1, 8)]
-EVERYDAY = [("bo", 1), ("pibo", 8), ("mobster(joint)", 1), ("priorband+bo(rung)", 8)]
+EVERYDAY = [("bo", 1), ("pibo", 8), ("mobster(joint)", 1), ("mobster", 8)]
 
 
 @pytest.mark.parametrize(("method", "workers"), slow_unless_in(EVERYDAY, RUNS))

@@ -51,7 +51,7 @@ from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.identity import worker_name
-from priorband.storage.journal import Journal, Row, Transaction
+from priorband.storage.journal import Journal, Row, StaleError, Transaction
 from priorband.storage.json_text import to_json
 from priorband.storage.retry import is_permanent
 from priorband.study import BaseStudy
@@ -475,7 +475,9 @@ class DurableStudy(BaseStudy):
                     self._view.apply(transaction.rows)
                     yield transaction
                 self._unfinished = None
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, StaleError):
+                    self._view.forget()
                 if self._unfinished is mine:  # and not a later one, begun in a signal handler
                     if transaction is None or not transaction.appended:
                         self._unfinished = None

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
-from priorband.errors import FormatError
+from priorband.errors import FormatError, StorageError
 from priorband.storage.identity import Owner
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
@@ -36,6 +36,13 @@ FORMAT = 1
 """The version of the stored format. A study with a higher version is refused."""
 PAGE = 500
 """How many records `Journal.read_in_pages` reads at a time."""
+
+
+class StaleError(StorageError):
+    """Storage has lost records that this process has read, and that were not acknowledged.
+
+    What is stored must be read again.
+    """
 
 
 class Row(NamedTuple):

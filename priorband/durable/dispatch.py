@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from priorband.durable.expiry import expire, would_expire
@@ -101,7 +101,7 @@ class Dispatcher:
             trial, attempt = opened.trial.id, opened.attempt + 1
             view.append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
             return opened
-        new = self._propose(transaction.now)
+        new = self._propose(transaction.now, lambda: transaction.leases)
         if isinstance(new, Idle):
             return new
         start = self._start(new, request)
@@ -118,7 +118,7 @@ class Dispatcher:
             self._looked = time.monotonic()
             if would_expire(ledger, self.journal.leases(), now):
                 return False
-        proposed = self._propose(now)
+        proposed = self._propose(now, self.journal.leases)
         return isinstance(proposed, Idle) and not proposed.halted
 
     def _look_for_dead_workers(self, transaction: Transaction) -> None:
@@ -138,11 +138,19 @@ class Dispatcher:
         parent = None if trial.parent is None else self.view.ledger.winners.get(trial.parent, 1)
         return Assignment(trial, opened.attempt, parent, opened.start)
 
-    def _propose(self, now: float) -> Trial | Idle:
+    def _reached(self, now: float, leases: Callable[[], Sequence[Lease]]) -> tuple[str, ...]:
+        """The limits that leave no room; the leases are only read where they matter."""
+        ledger = self.view.ledger
+        reached = ledger.spending(now).reached(ledger.budget)
+        if "hours" in reached:
+            reached = ledger.spending(now, leases()).reached(ledger.budget)
+        return reached
+
+    def _propose(self, now: float, leases: Callable[[], Sequence[Lease]]) -> Trial | Idle:
         """The trial that the method wants next, or why there is none."""
         view = self.view
         ledger, running = view.ledger, len(view.ledger.running)
-        reached = ledger.spending(now).reached(ledger.budget)
+        reached = self._reached(now, leases)
         if reached:
             limits = ledger.budget.limits
             spent = " and ".join(f"{limits[name]:g} {name}" for name in reached)

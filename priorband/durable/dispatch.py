@@ -186,7 +186,7 @@ class Dispatcher:
         With `final` the trial gets no further attempt.
         """
         opened = self.view.ledger.running.get(report.trial)
-        if opened is None:
+        if opened is None or not 1 <= report.attempt <= opened.attempt:
             return self._settle_late(transaction, report)
         trial, attempt = report.trial, report.attempt
         if report.loss is not None:
@@ -218,7 +218,7 @@ class Dispatcher:
                 transaction.confirmed = True
                 return not isinstance(record, RemarkRecord)
         what = report.reason if report.loss is None else f"a loss of {report.loss!r}"
-        adds = report.loss is not None and _is_only_result(report.attempt, records)
+        adds = report.loss is not None and _is_first_result(report.attempt, records)
         new = f"; added as trial {len(self.view.state.history)}" if adds else ""
         remark = RemarkRecord(
             report.trial, f"came too late: {what}{new}", *outcome, details=report.details
@@ -250,17 +250,19 @@ class Dispatcher:
         return new
 
 
-def _is_only_result(attempt: int, records: Sequence[Record]) -> bool:
-    """Whether a late loss of an attempt is the only one of its trial, which has failed.
+def _is_first_result(attempt: int, records: Sequence[Record]) -> bool:
+    """Whether a late loss of an attempt is the first that counts for its trial, which has failed.
 
-    The failure must not be that of the same attempt, unless its worker was only taken for dead.
+    It does not count if the attempt was never made, or has itself reported a failure.
     """
     begun = sum(isinstance(r, AdoptedRecord) for r in records)
     begun += sum(isinstance(r, AskedRecord) and not r.imported for r in records)
-    late = [r for r in records if isinstance(r, RemarkRecord) and r.loss is not None]
-    failed = [r for r in records if isinstance(r, FailedRecord)]
-    contradicts = any(r.attempt == attempt and r.failure != "lost" for r in failed)
-    return bool(failed) and 1 <= attempt <= begun and not late and not contradicts
+    ends = [r for r in records if isinstance(r, FailedRecord | ReturnedRecord)]
+    reported = {r.attempt for r in ends if r.failure not in ("lost", "preempted")}
+    credible = {*range(1, begun + 1)} - reported
+    late = {r.attempt for r in records if isinstance(r, RemarkRecord) and r.loss is not None}
+    failed = any(isinstance(r, FailedRecord) for r in ends)
+    return failed and attempt in credible and not late & credible
 
 
 def _outcome(record: object) -> tuple[int | None, float | None, FailureKind | None] | None:

@@ -61,6 +61,7 @@ from priorband.trial import Observation, Trial
 LEASE = 60.0
 PATIENCE = 60.0
 """For how many seconds calls by hand wait for storage: long enough for a server to restart."""
+LONGEST_NOTE = 1.0  # seconds that the renewal of leases waits to write down a pause
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds between retries
 
 T = TypeVar("T")
@@ -108,6 +109,8 @@ class DurableStudy(BaseStudy):
         self.worker = worker_name()
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
+        self._view.own_activity = self.heartbeat.active_until
+        self.heartbeat.note_pause = self._note_pause
         self.patience = patience
         self._snapshots = Snapshots(self._view, journal)
         self._lock = threading.RLock()
@@ -176,7 +179,7 @@ class DurableStudy(BaseStudy):
 
     def spending(self) -> Spending:
         """Return what is used or handed out by now."""
-        return self.ledger.spending(self.journal.now())
+        return self.ledger.spending(self.journal.now(), self.journal.leases())
 
     def refresh(self) -> State:
         """Take in what others have written, without waiting for a lock. Return the new state."""
@@ -222,7 +225,7 @@ class DurableStudy(BaseStudy):
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
-            self.heartbeat.hold(answer.trial.id, answer.attempt)
+            self._hold(answer)
         return answer.trial
 
     def tell(
@@ -352,7 +355,7 @@ class DurableStudy(BaseStudy):
         if report is not None:
             self.heartbeat.release(report.trial)
         if isinstance(answer, Assignment):
-            self.heartbeat.hold(answer.trial.id, answer.attempt)
+            self._hold(answer)
         return answer
 
     def is_idle(self) -> bool:
@@ -373,6 +376,21 @@ class DurableStudy(BaseStudy):
         """
         self.heartbeat.say = say
         self.journal.say = say
+
+    def _hold(self, answer: Assignment) -> None:
+        """Renew the lease on a trial from now on."""
+        opened = self.ledger.running.get(answer.trial.id)
+        since = opened.since if opened else None
+        self.heartbeat.hold(answer.trial.id, answer.attempt, since)
+
+    def _note_pause(self) -> None:
+        """Write down that no worker was active for a while, unless this process is writing."""
+        if self._lock.acquire(timeout=LONGEST_NOTE):
+            try:
+                with self._writing(leases=True) as transaction:
+                    self._view.note_pause(transaction)
+            finally:
+                self._lock.release()
 
     def config_digest(self, config: Config) -> str:
         """Return a short text that tells a configuration from others.

@@ -10,7 +10,6 @@ import ctypes
 import os
 import sqlite3
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -21,6 +20,7 @@ from urllib.parse import quote
 
 from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
+from priorband.storage.file_clock import FileClock
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
 from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction, sealed
@@ -85,6 +85,7 @@ class SqliteJournal:
         self._head_compared = False
         """Whether the record that the head file names was read and compared with it."""
         self._snapshot = SnapshotFile(folder)
+        self._clock = FileClock(folder, read_only)
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
@@ -190,8 +191,8 @@ class SqliteJournal:
         self._snapshot.write(data, replace)
 
     def now(self) -> float:
-        """This machine's clock, in seconds since 1970."""
-        return time.time()
+        """The clock of the folder's file system, in seconds since 1970."""
+        return self._clock.now()
 
     @contextmanager
     def transaction(

@@ -59,8 +59,9 @@ def test_the_first_limit_that_is_reached_ends_the_study(study: pb.DurableStudy) 
 
 
 def test_hours_count_the_time_in_which_somebody_was_at_work(
-    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    study = pb.open_study(tmp_path, SPACE, EPOCHS, method="random", lease=5000)
     clock = 1_000_000.0
     monkeypatch.setattr(study.journal, "now", lambda: clock)
     study.limit(pb.Budget(hours=1))

@@ -11,9 +11,11 @@ from faults import (
     bad_objectives,
     database_outage,
     few_connections,
+    folder_identity,
     frozen_worker,
     full_disk,
     killed_benchmarks,
+    lost_files,
     power_cut,
     race,
     random_kills,
@@ -71,6 +73,8 @@ FAULTS = {
     "elsewhere": Fault(remote_workers.run, {"lease": (8.0, 2.0)}),
     "objectives": Fault(bad_objectives.run, {"cases": (99, 99)}, ("sqlite",)),
     "grid": Fault(killed_benchmarks.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
+    "identity": Fault(folder_identity.run, {"rounds": (12, 1), "trials": (14, 12)}),
+    "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }
 

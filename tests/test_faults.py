@@ -10,7 +10,7 @@ from amounts import slow
 pytestmark = slow
 ROOT = Path(__file__).parent.parent
 FOUND, ALL_SKIPPED = 1, 77
-BOTH = ("storm", "race", "calls", "frozen", "elsewhere", "signals")
+BOTH = ("storm", "race", "calls", "frozen", "elsewhere", "signals", "identity", "unlinked")
 FAULTS = [
     *((fault, storage) for fault in BOTH for storage in ("sqlite", "postgres")),
     ("cut", "sqlite"),
@@ -24,6 +24,9 @@ PLANTS = [
     ("storm", "ack-before-commit", "acknowledged results lost", "--fresh=0"),
     ("race", "stale-claims", "not begun exactly once", "--births=0"),
     ("cut", "no-sync", "harm", "--births=0"),
+    ("identity", "any-folder", "files of other studies changed", "--rounds=0"),
+    ("identity", "folder-by-path", "files of other studies changed", "--rounds=1"),
+    ("unlinked", "ack-what-is-lost", "acknowledged", "--rounds=1"),
 ]
 
 

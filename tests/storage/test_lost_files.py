@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def study(folder: Path) -> Iterator[pb.DurableStudy]:
     """A study with two results."""
-    with pb.open_study(folder, SPACE, EPOCHS) as study:
+    with pb.open_study(folder, SPACE, EPOCHS, patience=0) as study:
         tell(study, 2)
         yield study
 
@@ -171,7 +171,7 @@ def test_a_process_whose_log_was_removed_does_not_delete_a_new_one(
     """Closed as the last one, SQLite would delete the log of another process by its name."""
     code = f"""if True:
         import sys, priorband as pb
-        study = pb.open_study({str(folder)!r})
+        study = pb.open_study({str(folder)!r}, patience=0)
         trial = study.ask()
         print(trial.id, flush=True)
         input()
@@ -195,7 +195,7 @@ def test_a_process_whose_log_was_removed_does_not_delete_a_new_one(
         other.stdin.write("\n")
         other.stdin.flush()
         assert other.stdout.readline() == "refused\n"
-        study = pb.open_study(folder)
+        study = pb.open_study(folder, patience=0)
         assert study.tell(number, 0.25)
         shutil.copytree(folder, tmp_path / "killed")  # as if this process were killed now
         study.close()
@@ -209,18 +209,18 @@ def test_a_process_whose_log_was_removed_does_not_delete_a_new_one(
 
 def _two_versions(folder: Path) -> Path:
     """A study, and an older copy of its database."""
-    with pb.open_study(folder, SPACE, EPOCHS) as study:
+    with pb.open_study(folder, SPACE, EPOCHS, patience=0) as study:
         tell(study, 3)
     older = folder.with_name("older.db")
     shutil.copy(folder / "study.db", older)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         tell(study, 40)
     return older
 
 
 def test_a_database_that_is_overwritten_in_place_is_noticed(folder: Path) -> None:
     older = _two_versions(folder)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         trial = study.ask()
         with open(folder / "study.db", "r+b") as file:
             inode = os.fstat(file.fileno()).st_ino
@@ -238,7 +238,7 @@ def test_another_study_written_over_the_database_is_noticed(folder: Path, tmp_pa
     _two_versions(folder)
     with pb.open_study(tmp_path / "other", SPACE, EPOCHS, seed=3) as other:
         tell(other, 60)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         trial = study.ask()
         shutil.copyfile(tmp_path / "other" / "study.db", folder / "study.db")
         with pytest.raises((StorageError, DamagedError)):
@@ -248,7 +248,7 @@ def test_another_study_written_over_the_database_is_noticed(folder: Path, tmp_pa
 def test_a_database_with_a_new_date_is_still_the_same(folder: Path) -> None:
     """As after `touch`, with which people keep files from being cleaned up."""
     _two_versions(folder)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         for _ in range(3):
             trial = study.ask()
             shutil.copyfile(folder / "study.db", folder.with_name("copy.db"))
@@ -318,14 +318,14 @@ def test_a_worker_keeps_the_result_of_a_study_that_is_gone(
         return 0.125
 
     options = WorkerOptions(fresh_process=False, patience=0.1)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         study.limit(pb.Budget(trials=44))
         name = study.ledger.study
         assert Worker(study, objective, options).run().status == "storage"
     assert [data["loss"] for data in Spool(name).waiting().values()] == [0.125]
     shutil.rmtree(folder, ignore_errors=True)
     away.rename(folder)
-    with pb.open_study(folder) as study:
+    with pb.open_study(folder, patience=0) as study:
         assert Worker(study, lambda trial: 0.5, options).run().status == "done"
         assert study.best is not None and 0.125 in [
             o.loss for o in study.state.history.observations

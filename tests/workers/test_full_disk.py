@@ -135,9 +135,8 @@ def test_the_trial_is_handed_back_until_there_is_room(study: pb.DurableStudy) ->
             if len(tries) < 4:
                 out_of_room()
         assert study.checkpoints is not None
-        assert [path.name for path in study.checkpoints.folder(trial.id).iterdir()] == [
-            str(trial.attempt)
-        ]
+        folders = [path for path in study.checkpoints.folder(trial.id).iterdir() if path.is_dir()]
+        assert [path.name.split("-")[0] for path in folders] == [str(trial.attempt)]
         return value(trial)
 
     assert Worker(study, objective, HERE, said.append).run().status == "done"
@@ -237,12 +236,14 @@ def save_with_numpy(path: Path) -> None:
 
 
 def save_with_torch(path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     torch.save({"weights": torch.ones(1_000_000)}, path)
 
 
 def save_with_torch_to_a_file(path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     with open(path, "wb") as file:
         torch.save({"weights": torch.ones(1_000_000)}, file)
 
@@ -263,6 +264,8 @@ WAYS = [save_with_numpy, save_with_torch, save_with_torch_to_a_file, save_with_s
 def test_what_libraries_raise_on_a_full_disk_is_recognised(
     save: Callable[[Path], None], disk: Path
 ) -> None:
+    if "torch" in save.__name__:
+        pytest.importorskip("torch")
     fill(disk, 500_000)
     result = failure_from_exception(raised(lambda: save(disk / "model")))
     assert result["kind"] == "preempted", result["reason"]

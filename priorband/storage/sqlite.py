@@ -68,9 +68,9 @@ class SqliteJournal:
         """Not used: a write lock that is not free for long raises an error."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
-        self._head = HighWater(folder)
         self._connections: dict[_Use, sqlite3.Connection] = {}
         self._files = OpenFiles(folder)
+        self._head = HighWater(folder, self._files.open_folder)
         self._write_lock = WriteLock(folder, self._refuse_lost_files)
         self._wal_sync = WalSync(folder)
         self._known = (0, 0)
@@ -452,7 +452,8 @@ class SqliteJournal:
             self._pid = os.getpid()
             _inherited.append((self._connections, self._head, self._write_lock, self._wal_sync))
             self._wal_sync = WalSync(self.folder)
-            self._connections, self._head = {}, HighWater(self.folder)
+            self._connections = {}
+            self._head = HighWater(self.folder, self._files.open_folder)
             self._write_lock = WriteLock(self.folder, self._refuse_lost_files)
             self._files.forget_log()
 

@@ -16,6 +16,7 @@ import priorband as pb
 from priorband.durable.messages import Assignment
 from priorband.durable.open import journal_at
 from priorband.errors import DamagedError, StorageError
+from priorband.storage.high_water import HighWater
 from priorband.storage.journal import Beat
 from priorband.storage.spool import VARIABLE, Spool
 from priorband.workers.trial_runner import WorkerOptions
@@ -148,6 +149,31 @@ def test_a_new_study_at_the_old_path_is_left_alone(study: pb.DurableStudy, folde
         assert {row.worker for row in rows[1:]} == {other.worker}
     assert told(folder) == 2
     assert told(folder.with_name("away")) == 2
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_the_head_of_a_new_study_is_left_alone(
+    study: pb.DurableStudy, folder: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """The folder is exchanged between the commit and the writing of the head file."""
+    trial, write = study.ask(), HighWater.write
+    if first:
+        study.close()  # so that the head file is opened after the exchange
+
+    def exchange_and_write(head: HighWater, seq: int, seal: int) -> bool:
+        monkeypatch.undo()
+        folder.rename(folder.with_name("away"))
+        with pb.open_study(folder, SPACE, EPOCHS, seed=7) as other:
+            tell(other, 1)
+        return write(head, seq, seal)
+
+    study.patience = 0
+    monkeypatch.setattr(HighWater, "write", exchange_and_write)
+    with pytest.raises(StorageError, match="was replaced by another file"):
+        study.tell(trial, loss(trial))
+    study.close()
+    assert told(folder) == 1
+    assert told(folder.with_name("away")) == 3
 
 
 @pytest.mark.parametrize("names", [("wal",), ("shm",), ("wal", "shm")])

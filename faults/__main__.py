@@ -21,6 +21,7 @@ from faults import (
     random_kills,
     remote_workers,
     signals,
+    special_files,
     stray_processes,
     system_calls,
 )
@@ -76,7 +77,8 @@ FAULTS = {
     "grid": Fault(killed_benchmarks.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
     "identity": Fault(folder_identity.run, {"rounds": (12, 1), "trials": (14, 12)}),
     "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
-    "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}),
+    "special": Fault(special_files.run, {"kinds": (4, 1), "places": (99, 99), "readers": (5, 1)}),
+    "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }
 

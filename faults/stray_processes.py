@@ -29,15 +29,7 @@ from faults.leftover_processes import is_running, kill_leftovers, mark_new_proce
 from faults.parallel import run_in_parallel
 from faults.planted_bugs import plant_bug
 from faults.results import Check, Result, expect_none, results_of
-from faults.study_setup import (
-    EPOCHS,
-    ROOT,
-    SPACE,
-    Setting,
-    StudySetup,
-    new_setup,
-    start_shared_server,
-)
+from faults.study_setup import EPOCHS, ROOT, SPACE, Setting, StudySetup, new_setup
 from faults.worker_log import LogEntry
 from faults.worker_pool import wait_until
 from priorband.workers.process_guard import AFTER_KILL, AFTER_TERM, descendants
@@ -168,7 +160,7 @@ class Ending:
     signals: tuple[int, ...] = ()
     """What is sent to the worker."""
     victims: tuple[int, ...] = ()
-    """Who is killed with SIGKILL: 0 is the trial's process, 1 and 2 are its guards, 3 the worker."""
+    """Who is killed by SIGKILL: 0 is the trial's process, 1 and 2 are its guards, 3 the worker."""
     promised: bool = True
     """Whether all processes are ended, and not only the trial's own."""
 
@@ -193,16 +185,16 @@ ENDINGS = (
 
 def run(setting: Setting, *, endings: int, times: int) -> Iterator[Result]:
     """End a trial whose objective has left processes of each kind; then read from a pipe."""
-    start_shared_server(setting)
     chosen = [one for one in ENDINGS[:endings] for _ in range(times)]
-    answers = run_in_parallel([partial(_end, setting, one) for one in chosen], at_once=3)
+    answers = run_in_parallel([partial(_end, setting, one) for one in chosen], at_once=6)
     for one in ENDINGS[:endings]:
         same = [answer for ending, answer in zip(chosen, answers, strict=True) if ending == one]
         action = f"{one.description}, {times} times" if times > 1 else one.description
         yield from results_of("strays", setting.storage, action, _checks(one, same))
-    for workers in (1, 2):
+    pipes = run_in_parallel([partial(_piped, setting, workers) for workers in (1, 2)])
+    for workers, check in zip((1, 2), pipes, strict=True):
         action = f"`priorband run --workers {workers} --show-output | cat`"
-        yield from results_of("strays", setting.storage, action, [_piped(setting, workers)])
+        yield from results_of("strays", setting.storage, action, [check])
 
 
 Left = tuple[int, list[str], list[str]]

@@ -6,6 +6,7 @@ Each bug is a small patch of the library in this process. It is named after its 
 """
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -363,3 +364,16 @@ def _open_anything() -> None:
     _patch(safe_files, "_SAFELY", 0)
     _patch(safe_files, "refuse_link", lambda path, dir_fd=None: None)
     _patch(safe_files, "_refuse_mode", lambda path, mode: None)
+
+
+@_found_by("nospace")
+def _full_is_raised() -> None:
+    """Take a full disk in an objective for a failure of the trial."""
+    _patch(objective_results, "_FULL", ())
+    _patch(objective_results, "_SAYS_FULL", re.compile("(?!)"))
+
+
+@_found_by("nospace")
+def _tell_at_once() -> None:
+    """Do not wait for storage when results are told by hand."""
+    _patch(DurableStudy, "_patiently", lambda self, action: action())

@@ -190,7 +190,7 @@ def _prepare(setup: StudySetup) -> None:
 
 def _told(setup: StudySetup) -> set[int]:
     with setup.study(read_only=True) as study:
-        return {observation.trial.id for observation in study.state.history.observations}
+        return {one.trial.id for one in study.state.history.observations if not one.failed}
 
 
 def _names_problem(done: Done, one: Place) -> bool:

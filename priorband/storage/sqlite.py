@@ -112,7 +112,7 @@ class SqliteJournal:
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
+            seq, seal = self._read_head()
             query = self._connection("read").execute(_SQL[sql.SELECT_RECORDS], (after,))
             with closing(query) as results:
                 rows = sql.checked_rows(results, self.where)
@@ -130,7 +130,7 @@ class SqliteJournal:
         being copied back.
         """
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
+            seq, seal = self._read_head()
             newest = self._connection("read").execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall()
             last, after = sql.last_number(newest, self.where), 0
         self._check_head([], last, seq, seal)
@@ -155,7 +155,7 @@ class SqliteJournal:
         """The record that created the study; None if there is no study."""
         with self._mutex, translated_errors(self.folder):
             connection, rows = self._connection("read"), list[Row]()
-            head = self._head.read()  # before the tables: another process may create the study
+            head = self._read_head()  # before the tables: another process may create the study
             if has_tables(connection, self.where):
                 results = connection.execute(_SQL[sql.SELECT_FIRST_RECORD]).fetchall()
                 rows = sql.checked_rows(results, self.where)
@@ -377,11 +377,20 @@ class SqliteJournal:
                 known |= (number, seal) == self._known
         return known
 
+    def _read_head(self) -> tuple[int, int]:
+        """The number and the seal in the head file; `StorageError` if the folder was moved away."""
+        try:
+            return self._head.read()
+        except DamagedError:
+            self._refuse_lost_files()
+            return self._head.read()  # it is back, or was never there
+
     def _check_head(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
         """Raise `DamagedError` if the record that the head file names is missing, or differs."""
         last = rows[-1].seq if rows else after
         same = all(row.seal == seal for row in rows if row.seq == seq)
         if last < seq or not same:
+            self._refuse_lost_files()  # it is the head file of another study
             problem = f"ends at record {last}" if last < seq else f"has another record {seq}"
             raise DamagedError(
                 f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "

@@ -103,6 +103,34 @@ def test_what_nobody_can_find_is_not_acknowledged(
     assert not (folder / "study.lock").exists() or (folder / "study.head").exists()
 
 
+def _replace_by_another_study(folder: Path) -> None:
+    folder.rename(folder.with_name("away"))
+    with pb.open_study(folder, SPACE, EPOCHS, seed=7) as other:
+        tell(other, 20)
+
+
+@pytest.mark.parametrize(
+    "change", [_replace_folder, _replace_by_another_study], ids=["away", "replaced"]
+)
+def test_a_reader_does_not_take_a_folder_that_was_moved_for_damaged(
+    study: pb.DurableStudy, folder: Path, change: Callable[[Path], object]
+) -> None:
+    """A worker that waits for the write lock reads what others write: it must go on waiting."""
+    change(folder)
+    for read in (
+        lambda: study.journal.read(0),
+        lambda: study.journal.read(3),
+        lambda: list(study.journal.read_in_pages()),
+        lambda: study.is_idle(),
+        lambda: study.refresh(),
+    ):
+        with pytest.raises(StorageError, match="while the study was open"):
+            read()
+    shutil.rmtree(folder)
+    folder.with_name("away").rename(folder)
+    tell(study, 1)
+
+
 def test_a_removal_in_the_middle_of_a_transaction_is_noticed(
     study: pb.DurableStudy, folder: Path
 ) -> None:

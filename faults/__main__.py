@@ -79,7 +79,7 @@ FAULTS = {
     "identity": Fault(folder_identity.run, {"rounds": (12, 1), "trials": (14, 12)}),
     "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
     "special": Fault(special_files.run, {"kinds": (4, 1), "places": (99, 99), "readers": (5, 1)}),
-    "nospace": Fault(no_space.run, {"seconds": (20.0, 1.0), "trials": (40, 6), "workers": (3, 2)}),
+    "nospace": Fault(no_space.run, {"seconds": (20.0, 1.0), "trials": (60, 10), "workers": (3, 2)}),
     "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }

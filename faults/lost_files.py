@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -248,7 +248,7 @@ def _round(setting: Setting, one: Loss, number: int, workers: int, trials: int) 
 def _tell_by_hand(setup: StudySetup, patience: float) -> None:
     """Ask and tell until the budget is used up, or storage stays away."""
     plant_bug(setup.setting.plant)
-    with suppress(ExhaustedError, PriorbandError), setup.study(patience=patience) as study:
+    with _logged_errors(setup), setup.study(patience=patience) as study:
         while True:
             trial = study.ask()
             attempt = study.heartbeat.attempt(trial.id) or 1
@@ -260,6 +260,17 @@ def _tell_by_hand(setup: StudySetup, patience: float) -> None:
             if study.tell(trial, result):
                 told = {"loss": result, "kind": "", "began": began}
                 setup.log.write("acknowledged", trial.id, attempt, **told)
+
+
+@contextmanager
+def _logged_errors(setup: StudySetup) -> Iterator[None]:
+    """Log an error that ends the process by hand; a budget that is used up is none."""
+    try:
+        yield
+    except ExhaustedError:
+        pass
+    except PriorbandError as error:
+        setup.log.write("broke", trace=str(error))
 
 
 def _outcome_of_gone(setup: StudySetup, gone_at: float, problems: list[str]) -> Outcome:
@@ -286,6 +297,8 @@ def _outcome(
     mixed = ["another study was written to"] if audit.entries_of("mixed") else []
     for check in (audit.repeated_trials(), audit.unfinished_trials(), audit.replay_exact()):
         problems += [] if check.passed else [check.text]
+    errors = audit.worker_errors(pool.exit_codes)
+    problems += [] if one.ends or errors.passed else [errors.text]
     failed = [f"trial {r.trial} failed: {r.body['reason']}" for r in audit.records_of("failed")]
     failed = [] if one.may_fail else failed
     asked = len(audit.records_of("asked"))

@@ -46,6 +46,8 @@ class Scan:
         self.tables: set[str] = set()
         """The statements that created the tables."""
         self.findings: list[Finding] = []
+        self.not_checked: list[Finding] = []
+        """What could not be looked at, as permission is missing. It may be in order."""
 
     def add_finding(self, where: str, what: str) -> None:
         """Note something that is wrong, unless it was noted before."""

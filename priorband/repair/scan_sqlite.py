@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 from priorband.errors import DamagedError, FormatError, StorageError
-from priorband.repair.scan import Scan, read_rows
-from priorband.repair.snapshot import LOG_COPY_NAME, copy_study_files
+from priorband.repair.scan import Finding, Scan, read_rows
 from priorband.repair.sqlite_pages import rows_in_pages
 from priorband.storage import sql
+from priorband.storage.folder_owner import TRIALS
 from priorband.storage.high_water import HEAD_NAME, HighWater
 from priorband.storage.journal import FORMAT
+from priorband.storage.private_copy import LOG_COPY_NAME, copy_study_files
 from priorband.storage.sqlite_file import APPLICATION_ID, DATABASE_NAME, TABLES, configure
 from priorband.storage.write_lock import LOCK_NAME
 
@@ -42,7 +43,7 @@ def _find_links(scan: Scan, folder: Path) -> None:
 
     What is inside of a checkpoint is up to the user, and not checked.
     """
-    for name in [*_DATABASE_FILES, HEAD_NAME, LOCK_NAME, *_names_below(folder, "trials")]:
+    for name in [*_DATABASE_FILES, HEAD_NAME, LOCK_NAME, *_names_below(scan, folder, TRIALS)]:
         try:
             mode = os.lstat(folder / name).st_mode
         except OSError:
@@ -53,12 +54,18 @@ def _find_links(scan: Scan, folder: Path) -> None:
             scan.add_finding(name, "is neither a file nor a folder")
 
 
-def _names_below(folder: Path, name: str, depth: int = 2) -> Iterator[str]:
+def _names_below(scan: Scan, folder: Path, name: str, depth: int = 2) -> Iterator[str]:
     yield name
     path = folder / name
-    if depth and path.is_dir() and not path.is_symlink():
-        for entry in sorted(os.listdir(path)):
-            yield from _names_below(folder, f"{name}/{entry}", depth - 1)
+    if not depth or path.is_symlink() or not path.is_dir():
+        return
+    try:
+        entries = sorted(os.listdir(path))
+    except PermissionError:
+        scan.not_checked.append(Finding(name, "cannot be read: permission is missing"))
+        return
+    for entry in entries:
+        yield from _names_below(scan, folder, f"{name}/{entry}", depth - 1)
 
 
 def _scan_copy(scan: Scan, copy: Path, folder: Path) -> None:

@@ -34,6 +34,7 @@ from priorband.storage.journal import (
     Meanwhile,
     Row,
     Transaction,
+    refuse_to_write,
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver
@@ -80,6 +81,7 @@ class PostgresJournal:
 
     def prepare(self) -> None:
         """Create the schema and the tables, unless they exist."""
+        refuse_to_write(self)
         with self._own_turn():
             if self._version() is None:
                 statements = [
@@ -105,7 +107,8 @@ class PostgresJournal:
         while after < last:
             with self._own_turn():
                 results = self._run(self._sql[sql.SELECT_PAGE], (after, last, size))
-                rows = sql.checked_page(results, self.where, after)
+                rows = sql.checked_rows(results, self.where)
+                sql.check_page(rows, self.where, after)
             after = rows[-1].seq
             yield rows
 
@@ -188,6 +191,7 @@ class PostgresJournal:
 
         It takes one round trip to the server to begin and one to end; one more if others write.
         """
+        refuse_to_write(self)
         with self._own_turn():
             try:
                 transaction = self._begin(after, meanwhile, leases)
@@ -281,6 +285,7 @@ class PostgresJournal:
 
         Renewals are not synced: one that is lost in a crash of the server does no harm.
         """
+        refuse_to_write(self)
         with self._own_turn():
             self._connection(idle=True)
             statements: list[sql.Statement] = [(_begin(self._longest_wait), ())]

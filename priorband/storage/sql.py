@@ -84,13 +84,11 @@ def numbered(statement: str, numbers: Iterable[int]) -> str:
     return statement.replace("{numbers}", ",".join(map(str, map(int, numbers))) or "NULL")
 
 
-def checked_page(results: Iterable[Any], where: str, after: int) -> list[Row]:
-    """Records that come after one, as `checked_rows` checks them; at least one is expected."""
-    rows = checked_rows(results, where)
+def check_page(rows: list[Row], where: str, after: int) -> None:
+    """Raise `DamagedError` unless there is a record, and the first one comes after `after`."""
     if not rows or rows[0].seq <= after:
         problem = f"{rows[0].seq} is out of order" if rows else f"{after + 1} is missing"
         raise DamagedError(f"{where} is damaged: record {problem}. {salvage_hint(where)}")
-    return rows
 
 
 def last_number(results: Sequence[Any], where: str) -> int:

@@ -29,11 +29,14 @@ from typing import NamedTuple, Protocol, final
 
 from priorband.errors import FormatError, StorageError
 from priorband.storage.identity import Owner
+from priorband.storage.json_text import LONGEST
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
 FORMAT = 1
 """The version of the stored format. A study with a higher version is refused."""
+LARGEST_ROW = LONGEST + 1_000_000
+"""How many bytes a row may have: a larger one was not written by this library, and is not read."""
 PAGE = 500
 """How many records `Journal.read_in_pages` reads at a time."""
 

@@ -28,6 +28,7 @@ from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     FORMAT,
+    LARGEST_ROW,
     PAGE,
     Beat,
     Lease,
@@ -60,9 +61,9 @@ class PostgresJournal:
         self.where = shown(url)
         self.read_only = read_only
         schema = '"priorband ' + self.name + '".'
-        dialect = {"s": schema, "int": "BIGINT", "real": "DOUBLE PRECISION"}
-        self._tables = [table.format(**dialect) for table in sql.TABLES]
-        self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
+        names = dialect(schema)
+        self._tables = [table.format(**names) for table in sql.TABLES]
+        self._sql = {text: text.format(**names) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
         self._snapshots = schema + SNAPSHOT_TABLE
         self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
@@ -427,6 +428,15 @@ class PostgresJournal:
             raise DamagedError(
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
+
+
+def dialect(schema: str) -> dict[str, str]:
+    """What stands for the names in the SQL; `schema` ends with a dot.
+
+    The server does not send a text that is too large. It knows its size without reading it.
+    """
+    text = f"CASE WHEN octet_length({{0}}) <= {LARGEST_ROW} THEN {{0}} END"
+    return sql.dialect(schema, "BIGINT", "DOUBLE PRECISION", text)
 
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"

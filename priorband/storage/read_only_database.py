@@ -14,7 +14,6 @@ to it. So there are three ways to read:
   private copy of the files is read, for as long as they do not change.
 """
 
-import os
 import sqlite3
 import tempfile
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from priorband.errors import StorageError
 from priorband.storage.file_id import FileId, file_id
 from priorband.storage.file_state import StudyFiles, settled_files, study_files
 from priorband.storage.filesystems import lock_safety
+from priorband.storage.permissions import require_readable
 from priorband.storage.private_copy import copy_study_files
 from priorband.storage.sqlite_file import DATABASE_NAME, connect, has_tables, require_database
 
@@ -88,8 +88,8 @@ class ReadOnlyDatabase:
     def _open(self) -> None:
         require_database(self.folder)
         files = self._files = settled_files(self.folder)
-        log, index = (self.folder / f"{DATABASE_NAME}-{end}" for end in ("wal", "shm"))
-        self._require_readable(log if files.log else self.folder / DATABASE_NAME)
+        require_readable(self.folder)
+        index = self.folder / f"{DATABASE_NAME}-shm"
         if index.exists() if files.log else not self._local:
             self._open_with_locks()
         elif files.log or files.journal:
@@ -133,13 +133,6 @@ class ReadOnlyDatabase:
             connection.close()
             raise
         self._connection = connection
-
-    def _require_readable(self, path: Path) -> None:
-        if not os.access(path, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise StorageError(
-                f"{self.folder} cannot be read: you have no permission to read {path}. Ask its "
-                "owner for permission to read the folder and the files in it."
-            )
 
     def _present_file_ids(self) -> tuple[FileId | None, ...]:
         return tuple(file_id(self.folder / f"{DATABASE_NAME}{end}") for end in ("", "-wal", "-shm"))

@@ -64,7 +64,7 @@ _SYNCHRONOUS: dict[_Use, str] = {
     "beat": "NORMAL",  # a lost renewal does no harm
 }
 T = TypeVar("T")
-_DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
+_DIALECT = sql.dialect("main.", "INTEGER", "REAL")
 _SQL = {text: text.format(**_DIALECT).replace("%s", "?") for text in sql.STATEMENTS}
 
 

@@ -13,8 +13,7 @@ from priorband.errors import DamagedError, FormatError, PriorbandError, StorageE
 from priorband.storage import sql
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import salvage_hint
-from priorband.storage.journal import FORMAT, refuse_version
-from priorband.storage.json_text import LONGEST
+from priorband.storage.journal import FORMAT, LARGEST_ROW, refuse_version
 from priorband.storage.safe_files import refuse_link
 
 DATABASE_NAME = "study.db"
@@ -26,7 +25,6 @@ BUSY_TIMEOUT = 10.0  # seconds that SQLite itself waits for a lock
 LOG_SIZE_LIMIT = 5 << 20
 """To how many bytes SQLite cuts its write-ahead log when it starts it from scratch."""
 
-_MAX_ROW_BYTES = 5 * LONGEST  # SQLite allocates no memory for a row that claims to be longer
 _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
@@ -66,8 +64,9 @@ def translated_errors(folder: Path) -> Iterator[None]:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in _TEMPORARY_ERRORS:
             raise StorageError(f"{folder} {_TEMPORARY_ERRORS[code]} ({error}).") from error
+        problem = f"a record {sql.TOO_LARGE}" if is_too_large(error) else error
         raise DamagedError(
-            f"{folder / DATABASE_NAME} is damaged ({error}). {salvage_hint(folder)}"
+            f"{folder / DATABASE_NAME} is damaged ({problem}). {salvage_hint(folder)}"
         ) from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a name that is not UTF-8
         raise DamagedError(
@@ -104,9 +103,14 @@ def connect(folder: Path, options: str, synchronous: str = "FULL") -> sqlite3.Co
     return connection
 
 
+def is_too_large(error: Exception) -> bool:
+    """Whether SQLite raised an error for a row of more than `LARGEST_ROW` bytes, and read none."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_TOOBIG
+
+
 def configure(connection: sqlite3.Connection, synchronous: str = "FULL") -> None:
     """Set how much a connection trusts the file, and how often it syncs (`synchronous`)."""
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_ROW_BYTES)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
     for pragma in (*_PRAGMAS, f"synchronous = {synchronous}"):
         connection.execute(f"PRAGMA {pragma}")
 

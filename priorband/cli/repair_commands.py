@@ -89,11 +89,14 @@ def _check(args: argparse.Namespace) -> int:
     intact = f"{inspection.records} records of {_trials(inspection.trials)}"
     if inspection.sound:
         print(f"{where} is not damaged: {intact}.")
-        return 0
-    print(f"{where} is damaged. Still intact: {intact}. Damage found:")
-    _print_findings(inspection.findings)
-    print(salvage_hint(where).partition("; ")[2])
-    return 1
+    else:
+        print(f"{where} is damaged. Still intact: {intact}. Damage found:")
+        _print_findings(inspection.findings)
+        print(salvage_hint(where).partition("; ")[2])
+    if inspection.not_checked:
+        print("Not checked:")
+        _print_findings(inspection.not_checked)
+    return 0 if inspection.sound else 1
 
 
 def _salvage(args: argparse.Namespace) -> int:

@@ -27,13 +27,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
-from priorband.errors import FormatError
+from priorband.errors import FormatError, StorageError
 from priorband.storage.identity import Owner
+from priorband.storage.json_text import LONGEST
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
 FORMAT = 1
 """The version of the stored format. A study with a higher version is refused."""
+LARGEST_ROW = LONGEST + 1_000_000
+"""How many bytes a row may have: a larger one was not written by this library, and is not read."""
 PAGE = 500
 """How many records `Journal.read_in_pages` reads at a time."""
 
@@ -257,3 +260,12 @@ def refuse_version(version: int, where: str) -> None:
         f"{where} has format {version}, this library reads up to {FORMAT}. "
         "Install a newer priorband to open it."
     )
+
+
+def refuse_to_write(journal: Journal) -> None:
+    """Raise `StorageError` if a journal was opened to be read only."""
+    if journal.read_only:
+        raise StorageError(
+            f"{journal.where} was opened with read_only=True, so nothing is written to it. Open it "
+            "without read_only to change it."
+        )

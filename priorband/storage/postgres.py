@@ -28,12 +28,14 @@ from priorband.storage.addresses import shown, split
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     FORMAT,
+    LARGEST_ROW,
     PAGE,
     Beat,
     Lease,
     Meanwhile,
     Row,
     Transaction,
+    refuse_to_write,
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver
@@ -59,9 +61,9 @@ class PostgresJournal:
         self.where = shown(url)
         self.read_only = read_only
         schema = '"priorband ' + self.name + '".'
-        dialect = {"s": schema, "int": "BIGINT", "real": "DOUBLE PRECISION"}
-        self._tables = [table.format(**dialect) for table in sql.TABLES]
-        self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
+        names = dialect(schema)
+        self._tables = [table.format(**names) for table in sql.TABLES]
+        self._sql = {text: text.format(**names) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
         self._snapshots = schema + SNAPSHOT_TABLE
         self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
@@ -80,6 +82,7 @@ class PostgresJournal:
 
     def prepare(self) -> None:
         """Create the schema and the tables, unless they exist."""
+        refuse_to_write(self)
         with self._own_turn():
             if self._version() is None:
                 statements = [
@@ -105,7 +108,8 @@ class PostgresJournal:
         while after < last:
             with self._own_turn():
                 results = self._run(self._sql[sql.SELECT_PAGE], (after, last, size))
-                rows = sql.checked_page(results, self.where, after)
+                rows = sql.checked_rows(results, self.where)
+                sql.check_page(rows, self.where, after)
             after = rows[-1].seq
             yield rows
 
@@ -188,6 +192,7 @@ class PostgresJournal:
 
         It takes one round trip to the server to begin and one to end; one more if others write.
         """
+        refuse_to_write(self)
         with self._own_turn():
             try:
                 transaction = self._begin(after, meanwhile, leases)
@@ -281,6 +286,7 @@ class PostgresJournal:
 
         Renewals are not synced: one that is lost in a crash of the server does no harm.
         """
+        refuse_to_write(self)
         with self._own_turn():
             self._connection(idle=True)
             statements: list[sql.Statement] = [(_begin(self._longest_wait), ())]
@@ -422,6 +428,15 @@ class PostgresJournal:
             raise DamagedError(
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
+
+
+def dialect(schema: str) -> dict[str, str]:
+    """What stands for the names in the SQL; `schema` ends with a dot.
+
+    The server does not send a text that is too large. It knows its size without reading it.
+    """
+    text = f"CASE WHEN octet_length({{0}}) <= {LARGEST_ROW} THEN {{0}} END"
+    return sql.dialect(schema, "BIGINT", "DOUBLE PRECISION", text)
 
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"

@@ -20,6 +20,7 @@ from faults import (
     power_cut,
     race,
     random_kills,
+    read_only,
     remote_workers,
     signals,
     special_files,
@@ -80,6 +81,7 @@ FAULTS = {
     "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
     "special": Fault(special_files.run, {"kinds": (4, 1), "places": (99, 99), "readers": (5, 1)}),
     "nospace": Fault(no_space.run, {"seconds": (20.0, 1.0), "trials": (60, 10), "workers": (3, 2)}),
+    "readonly": Fault(read_only.run, {"trials": (40, 12), "times": (3, 1)}, ("sqlite",)),
     "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }

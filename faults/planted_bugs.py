@@ -377,3 +377,9 @@ def _full_is_raised() -> None:
 def _tell_at_once() -> None:
     """Do not wait for storage when results are told by hand."""
     _patch(DurableStudy, "_patiently", lambda self, action: action())
+
+
+@_found_by("readonly")
+def _readers_need_the_index() -> None:
+    """Read as a worker does, which needs an index of the log that it may write to."""
+    _patch(sqlite.SqliteJournal, "_query", lambda self, query: query(self._connection("read")))

@@ -1,7 +1,7 @@
 """Durable trials per second, next to a bare loop of two durable transactions in the same run.
 
     python benchmarks/throughput.py [--seconds 4] [--rounds 3] [--workers 1,64] [--postgres URL]
-                                    [--storage sqlite] [--largest 100000]
+                                    [--storage sqlite]
 
 Trials are trivially cheap, so this is the cost of keeping them. The objective runs in the worker's
 own process; the usual fresh process a trial is reported apart. The bare loop does on the same disk,
@@ -29,9 +29,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import priorband as pb
-from priorband.durable.open import journal_at
-from priorband.durable.records import AskedRecord, ToldRecord
-from priorband.durable.view import StudyView
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
 
@@ -47,7 +44,7 @@ SPACE = pb.Space(
     }
 )
 EPOCHS = pb.Fidelity("epochs", 1, 81)
-GOALS = {"one worker": 0.6, "four workers": 0.9, "64 on PostgreSQL": 0.8, "wait": 1.0, "fold": 20.0}
+GOALS = {"one worker": 0.6, "four workers": 0.9, "64 on PostgreSQL": 0.8, "wait": 1.0}
 TURNS_EACH = 12  # trials for each worker, at least
 
 
@@ -205,56 +202,6 @@ def _bare(place: str, folder: Path, seconds: float) -> float:
     return bare_postgres(place, seconds) if "://" in place else bare_sqlite(folder, seconds)
 
 
-def large(folder: Path, trials: int) -> None:
-    """Print what it takes to open a study of many trials, and to ask for one more."""
-    where = folder / f"large-{trials}"
-    pb.open_study(where, SPACE, EPOCHS).close()
-    journal = journal_at(where)
-    with pb.open_study(where) as study:
-        view = StudyView(study.problem, str(where), "maker")
-    with journal.transaction(0) as transaction:
-        view.apply(transaction.rows)
-        memory = pb.Study(SPACE, EPOCHS)
-        for _ in range(trials):
-            trial = memory.ask()
-            parent = trial.parent
-            start = 0 if parent is None else view.state.history.trial(parent).fidelity
-            asked = AskedRecord.of(trial, view.write_config, start, "maker")
-            view.append(transaction, asked, trial)
-            loss = abs(float(trial.config["dropout"]) - 0.4) + 1.0 / trial.fidelity
-            memory.tell(trial, loss)
-            view.append(transaction, ToldRecord(trial.id, 1, loss))
-    journal.close()
-    context = multiprocessing.get_context("spawn")
-    answers = context.Queue()
-    process = context.Process(target=_open, args=(str(where), answers))
-    process.start()
-    opened, first, fold, megabytes, size = answers.get()
-    process.join()
-    print(
-        f"{trials:>7} trials: open {opened:6.2f} s, first ask {first * 1e3:6.1f} ms, "
-        f"fold {fold * 1e6:5.1f} us CPU a record, {megabytes:4.0f} MB, file {size / 1e6:5.1f} MB"
-    )
-
-
-def _open(where: str, answers: Any) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    study = pb.open_study(where)
-    opened = time.perf_counter() - start
-    start = time.perf_counter()
-    study.tell(study.ask(), 0.5)
-    asked = time.perf_counter() - start
-    rows = study.journal.read(0)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    view, cpu = StudyView(study.problem, where, "reader"), time.process_time()
-    view.apply(rows)
-    fold = (time.process_time() - cpu) / len(rows)
-    del before
-    answers.put((opened, asked, fold, peak / 1024, os.stat(Path(where, "study.db")).st_size))
-    study.close()
-
-
 @contextmanager
 def server(url: str | None) -> Iterator[tuple[str, Callable[[], float]] | None]:
     """A PostgreSQL server: the one that was named, or a private one; and its CPU seconds so far."""
@@ -288,7 +235,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=_numbers, default=[1, 4, 8, 16, 64], help="such as 1,4,8")
     parser.add_argument("--storage", choices=("sqlite", "postgresql"), help="only this one")
-    parser.add_argument("--largest", type=int, default=100_000, help="trials of the large study")
     parser.add_argument("--postgres", help="a server's URL; by default a private one is started")
     parser.add_argument("--folder", help="where to write (default: a temporary folder)")
     options = parser.parse_args()
@@ -302,10 +248,6 @@ def main() -> None:
                 if found:
                     url, cpu_seconds = found
                     compare("postgresql", url, folder, options, cpu_seconds)
-        size = 1_000
-        while size <= options.largest:
-            large(folder, size)
-            size *= 10
 
 
 if __name__ == "__main__":

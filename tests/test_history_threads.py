@@ -16,7 +16,7 @@ import pytest
 from priorband import Config, Fidelity, History, Integer, Space, State, Study, Trial
 from priorband.brackets import brackets_over
 from priorband.cache import CacheKey
-from priorband.events import Asked, Event, Queued, Told
+from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.log.log import Log
 from priorband.samplers import Hypersphere, Perturb
 from priorband.samplers.scores import scores
@@ -49,6 +49,7 @@ GROWTH: tuple[Event, ...] = (
     Told(5, 0.0625),
     Asked(trial(6, 3, Slot(1, 1))),
     Asked(trial(7, 3, Slot(1, 1))),
+    Failed(7, "crashed: on purpose"),
     Queued(Config(n=8), None),
 )
 

@@ -20,7 +20,7 @@ from servers import Server, fresh_url
 from waiting import wait_until
 
 import priorband as pb
-from priorband.cli import main
+from priorband.cli import main, run_commands
 from priorband.cli.parser import _parsers
 from priorband.experiments.open_runs import write_study
 from priorband.repair.check import check
@@ -148,9 +148,10 @@ def said(
 ) -> Iterator[list[str]]:
     """All that is said in a test; afterwards nothing of it, and no file, has the mark."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        tuning, "open_with_retry", partial(open_with_retry.open_with_retry, patience=0)
-    )
+    for module in (tuning, run_commands):
+        for name in ("open_with_retry", "retried"):
+            at_once = partial(getattr(open_with_retry, name), patience=0)
+            monkeypatch.setattr(module, name, at_once, raising=False)
     texts = list[str]()
     with warnings.catch_warnings(record=True) as warned, caplog.at_level(logging.DEBUG):
         warnings.simplefilter("always")

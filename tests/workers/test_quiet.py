@@ -16,6 +16,7 @@ from objectives import EPOCHS, SPACE, raises, value
 from servers import Server, fresh_url
 
 import priorband as pb
+from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.high_water import HighWater
 from priorband.workers import open_with_retry
 
@@ -55,9 +56,8 @@ def test_a_disk_that_takes_nothing_more_is_not_mentioned(
         return value(trial)
 
     monkeypatch.setattr(HighWater, "write", full)
-    monkeypatch.setattr("priorband.workers.attempt._refuse_links", full)
-    monkeypatch.setattr("priorband.storage.checkpoints.Checkpoints.seal", full)
-    monkeypatch.setattr("priorband.workers.trial_runner.sync_tree", full)
+    for name in ("add_point", "seal", "sync"):
+        monkeypatch.setattr(Checkpoints, name, full)
     pb.tune(objective, SPACE, EPOCHS, budget=1, study=tmp_path, **QUIET)
 
 

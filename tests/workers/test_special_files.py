@@ -6,6 +6,7 @@ To open a FIFO blocks until another process opens its other end, beyond all time
 import os
 import socket
 import stat
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,9 +142,11 @@ def test_a_log_or_a_curve_that_is_no_file_is_not_written(
     (tmp_path / "trials" / "0").mkdir()
     path = tmp_path / "trials" / "0" / name
     make_special(path, kind)
-    run(tmp_path, reports, fresh_process=fresh)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        run(tmp_path, reports, fresh_process=fresh)
     assert not stat.S_ISREG(os.lstat(path).st_mode)
-    said = capfd.readouterr().err
+    said = capfd.readouterr().err + "".join(str(each.message) for each in warned)
     if name == "curve-1.jsonl" and fresh:
         said = (tmp_path / "trials" / "0" / "log-1.txt").read_text()
     if name == "curve-1.jsonl" or fresh:

@@ -83,8 +83,9 @@ def _read(setting: Setting, state: str, trials: int) -> dict[str, tuple[list[str
 
 
 def _stable(done: Done) -> str:
-    """What was printed, without what differs between two looks: paths and times."""
-    text = re.sub(r"\S*/(study|mount)\b\S*|\d+:\d+|\d+ s\b", "", done.output)
+    """What was printed, without what differs between two looks: paths, times, running trials."""
+    text = re.sub(r"\ntrial +attempt .*", "", done.output, flags=re.DOTALL)
+    text = re.sub(r"\S*/(study|mount)\b\S*|\d+:\d+|\d+ s\b", "", text)
     return " ".join(text.split())
 
 
@@ -166,7 +167,8 @@ def _tune(setup: StudySetup, trials: int) -> None:
     arguments = setup.open_arguments()
     arguments["study"] = arguments.pop("where")
     budget = pb.Budget(trials=trials)
-    pb.tune(saves, budget=budget, fresh_process=False, show="quiet", keep="all", **arguments)
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        pb.tune(saves, budget=budget, fresh_process=False, show="quiet", keep="all", **arguments)
 
 
 def _is_holding(setup: StudySetup) -> bool:

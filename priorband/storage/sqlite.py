@@ -409,11 +409,16 @@ class SqliteJournal:
         return known
 
     def _read_head(self) -> tuple[int, int]:
-        """The number and the seal in the head file; `StorageError` if the folder was moved away."""
+        """The number and the seal in the head file; `StorageError` if the folder was moved away.
+
+        If only the file was removed, what this process knows takes its place until the next write.
+        """
         try:
             return self._head.read()
         except DamagedError:
             self._refuse_lost_files()
+            if self._known[0] and not self._head.path.exists():
+                return self._known
             return self._head.read()  # it is back, or was never there
 
     def _check_head(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
@@ -422,6 +427,8 @@ class SqliteJournal:
         same = all(row.seal == seal for row in rows if row.seq == seq)
         if last < seq or not same:
             self._refuse_lost_files()  # it is the head file of another study
+            if self._read_head() != (seq, seal):
+                raise StorageError(f"{self._head.path} was replaced while it was read. Try again.")
             problem = f"ends at record {last}" if last < seq else f"has another record {seq}"
             raise DamagedError(
                 f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "

@@ -345,6 +345,33 @@ def test_a_head_file_that_was_removed_is_written_again(
     assert told(folder) == 3
 
 
+def test_a_process_reads_on_without_a_head_file_until_one_is_written(
+    study: pb.DurableStudy, folder: Path
+) -> None:
+    (folder / "study.head").unlink()
+    assert len(study.journal.read(0)) == 5
+    study.refresh()
+    tell(study, 1)
+    assert told(folder) == 3
+
+
+def test_a_folder_that_comes_back_while_it_is_read_is_not_taken_for_damaged(
+    study: pb.DurableStudy, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head file is read while another study is there, and the rest once this one is back."""
+    read = HighWater.read
+
+    def read_elsewhere(head: HighWater) -> tuple[int, int]:
+        monkeypatch.undo()
+        return 4, 123456789
+
+    monkeypatch.setattr(HighWater, "read", read_elsewhere)
+    with pytest.raises(StorageError, match="replaced while it was read"):
+        study.journal.read(0)
+    assert HighWater.read is read
+    assert len(study.journal.read(0)) == 5
+
+
 def test_a_head_file_that_names_another_record_is_noticed(
     study: pb.DurableStudy, folder: Path, tmp_path: Path
 ) -> None:

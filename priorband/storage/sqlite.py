@@ -82,9 +82,9 @@ class SqliteJournal:
         """Called while the write lock is not free; may raise, to stop waiting."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
-        self._head = HighWater(folder)
         self._connections: dict[_Use, sqlite3.Connection] = {}
         self._files = OpenFiles(folder)
+        self._head = HighWater(folder, self._files.open_folder)
         self._write_lock = WriteLock(folder, self._refuse_lost_files)
         self._wal_sync = WalSync(folder)
         self._known = (0, 0)
@@ -130,7 +130,7 @@ class SqliteJournal:
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
+            seq, seal = self._read_head()
             rows = self._read_rows(_SQL[sql.SELECT_RECORDS], (after,))
             self._check_head(rows, after, seq, seal)
             self._remember(rows)
@@ -146,7 +146,7 @@ class SqliteJournal:
         being copied back.
         """
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
+            seq, seal = self._read_head()
             newest = self._query(lambda link: link.execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall())
             last, after = sql.last_number(newest, self.where), 0
         self._check_head([], last, seq, seal)
@@ -168,7 +168,7 @@ class SqliteJournal:
         """The record that created the study; None if there is no study."""
         with self._mutex, translated_errors(self.folder):
             self._query(lambda link: None)  # opens it, and raises an error if it is not a study
-            head = self._head.read()  # before the tables: another process may create the study
+            head = self._read_head()  # before the tables: another process may create the study
             rows = self._query(self._first_rows)
             if not rows:
                 self._check_head([], 0, *head)
@@ -412,11 +412,27 @@ class SqliteJournal:
                 known |= (number, seal) == self._known
         return known
 
+    def _read_head(self) -> tuple[int, int]:
+        """The number and the seal in the head file; `StorageError` if the folder was moved away.
+
+        If only the file was removed, what this process knows takes its place until the next write.
+        """
+        try:
+            return self._head.read()
+        except DamagedError:
+            self._refuse_lost_files()
+            if self._known[0] and not self._head.path.exists():
+                return self._known
+            return self._head.read()  # it is back, or was never there
+
     def _check_head(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
         """Raise `DamagedError` if the record that the head file names is missing, or differs."""
         last = rows[-1].seq if rows else after
         same = all(row.seal == seal for row in rows if row.seq == seq)
         if last < seq or not same:
+            self._refuse_lost_files()  # it is the head file of another study
+            if self._read_head() != (seq, seal):
+                raise StorageError(f"{self._head.path} was replaced while it was read. Try again.")
             problem = f"ends at record {last}" if last < seq else f"has another record {seq}"
             raise DamagedError(
                 f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "
@@ -468,7 +484,8 @@ class SqliteJournal:
             _inherited.append(self._read_only)
             self._read_only = ReadOnlyDatabase(self.folder)
             self._wal_sync = WalSync(self.folder)
-            self._connections, self._head = {}, HighWater(self.folder)
+            self._connections = {}
+            self._head = HighWater(self.folder, self._files.open_folder)
             self._write_lock = WriteLock(self.folder, self._refuse_lost_files)
             self._files.forget_log()
 

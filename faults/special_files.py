@@ -196,4 +196,4 @@ def _told(setup: StudySetup) -> set[int]:
 def _names_problem(done: Done, one: Place) -> bool:
     """Whether a command has said which file is wrong."""
     text = " ".join(done.output.split())
-    return "priorband:" in text and any(words in text for words in (*REFUSALS, one.name))
+    return any(words in text for words in (*REFUSALS, one.name))

@@ -3,7 +3,7 @@
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ HUGE = 300_000_000  # bytes
 TOO_LARGE = f"record {LARGE} has more than {LARGEST_ROW} bytes"
 MOST_MEMORY = 200_000  # KiB that a process may need for a small study
 
-Change = Callable[[str, str], None]
-"""Changes a study: runs a statement for SQLite, or one for PostgreSQL."""
+needs_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="the memory of a process is read from Linux's /proc"
+)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -156,7 +157,7 @@ def test_the_pages_of_a_record_that_is_too_large_are_skipped(place: Path, closed
 
 def peak_memory(code: str, *words: object) -> int:
     """How many KiB a process needs that runs some code."""
-    measure = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    measure = "print(open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
     command: list[Any] = [sys.executable, "-c", f"{code}\n{measure}", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
@@ -173,7 +174,7 @@ assert main(["journal", "salvage", *sys.argv[1:]]) == 0
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs elsewhere")
+@needs_linux
 @pytest.mark.parametrize("is_open", [True, False])
 def test_a_huge_record_takes_no_memory(where: str, place: Path, is_open: bool) -> None:
     enlarge(where, HUGE)
@@ -183,7 +184,7 @@ def test_a_huge_record_takes_no_memory(where: str, place: Path, is_open: bool) -
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs elsewhere")
+@needs_linux
 def test_a_huge_record_in_damaged_pages_takes_no_memory(place: Path) -> None:
     with pb.open_study(place / "study", SPACE, EPOCHS) as study:
         tell_some(study, 20)

@@ -47,6 +47,7 @@ from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
 from priorband.replay import Replay
+from priorband.space.config import Config
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
@@ -119,7 +120,7 @@ class DurableStudy(BaseStudy):
         """A transaction that has not ended; what it wrote may not be remembered."""
         self.refresh()
         self.checkpoints = (
-            Checkpoints(folder, self.ledger.study, self._config_digest, journal.where)
+            Checkpoints(folder, self.ledger.study, self._trial_digest, journal.where)
             if folder
             else None
         )
@@ -373,10 +374,17 @@ class DurableStudy(BaseStudy):
         self.heartbeat.say = say
         self.journal.say = say
 
-    def _config_digest(self, trial: int) -> str:
-        """A short text that tells a trial's configuration from others."""
-        stored = to_json(self._view.write_config(self.state.history.trial(trial).config))
+    def config_digest(self, config: Config) -> str:
+        """Return a short text that tells a configuration from others.
+
+        Args:
+            config: a configuration of the space.
+        """
+        stored = to_json(self._view.write_config(config))
         return blake2b(stored.encode(), digest_size=8).hexdigest()
+
+    def _trial_digest(self, trial: int) -> str:
+        return self.config_digest(self.state.history.trial(trial).config)
 
     def _settle(self, report: Report) -> bool:
         counts = self._write(

@@ -187,6 +187,8 @@ class Journal(Protocol):
 
     say: Callable[[str], None]
     """Called with messages for people, such as that the write lock was not free for long."""
+    waiting: Callable[[], None]
+    """Called from time to time while the write lock is not free; may raise, to stop waiting."""
 
     @property
     def where(self) -> str:

@@ -76,6 +76,8 @@ class PostgresJournal:
         that it knows to be on the server's disk."""
         self.say: Callable[[str], None] = lambda text: None
         """Called with a message when the write lock is not free for long."""
+        self.waiting: Callable[[], None] = lambda: None
+        """Called while the write lock is not free; may raise, to stop waiting."""
 
     def exists(self) -> bool:
         """Whether the study exists in the database."""
@@ -218,6 +220,7 @@ class PostgresJournal:
                 return self._queue(last, catch_up, leases)
             except driver().errors.LockNotAvailable:
                 self._roll_back()
+            self.waiting()
             waited = time.monotonic() - began
             if waited > LOCK_TIMEOUT:
                 raise StorageError(

@@ -66,6 +66,8 @@ class SqliteJournal:
         self.read_only = read_only
         self.say: Callable[[str], None] = lambda text: None
         """Not used: a write lock that is not free for long raises an error."""
+        self.waiting: Callable[[], None] = lambda: None
+        """Called while the write lock is not free; may raise, to stop waiting."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
         self._head = HighWater(folder)
@@ -199,6 +201,7 @@ class SqliteJournal:
 
         def catch_up() -> None:
             nonlocal after
+            self.waiting()
             rows = self.read(after)
             if rows:
                 after = rows[-1].seq

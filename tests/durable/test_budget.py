@@ -88,6 +88,7 @@ def test_what_a_lost_worker_did_not_do_is_not_counted(
     monkeypatch.setattr(study.journal, "now", lambda: clock)
     monkeypatch.setattr("priorband.durable.expiry.liveness", lambda owner: "dead")
     study.turn(None, "a")
+    study.heartbeat.release(0)  # a dead process holds nothing
     clock += 100 * 3600  # the machine was off; the last sign of life was at the claim
     taken = study.turn(None, "b")
     assert isinstance(taken, Assignment) and taken.attempt == 2

@@ -11,14 +11,20 @@ from faults import (
     bad_objectives,
     database_outage,
     few_connections,
+    folder_identity,
     frozen_worker,
     full_disk,
     killed_benchmarks,
+    lost_files,
+    no_space,
     power_cut,
     race,
     random_kills,
+    read_only,
     remote_workers,
     signals,
+    special_files,
+    stray_processes,
     system_calls,
 )
 from faults.planted_bugs import PLANTED_BUGS
@@ -71,6 +77,12 @@ FAULTS = {
     "elsewhere": Fault(remote_workers.run, {"lease": (8.0, 2.0)}),
     "objectives": Fault(bad_objectives.run, {"cases": (99, 99)}, ("sqlite",)),
     "grid": Fault(killed_benchmarks.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
+    "identity": Fault(folder_identity.run, {"rounds": (12, 1), "trials": (14, 12)}),
+    "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
+    "special": Fault(special_files.run, {"kinds": (4, 1), "places": (99, 99), "readers": (5, 1)}),
+    "nospace": Fault(no_space.run, {"seconds": (20.0, 1.0), "trials": (60, 10), "workers": (3, 2)}),
+    "readonly": Fault(read_only.run, {"trials": (40, 12), "times": (3, 1)}, ("sqlite",)),
+    "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}, ("sqlite",)),
     "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
 }
 

@@ -23,10 +23,15 @@ def kill_leftovers(mark: str, seconds: float = 30.0) -> list[str]:
     deadline = time.monotonic() + seconds
     while (pids := _marked_processes(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    return [f"process {pid}" for pid in pids]
+    left = {*pids}
+    while pids:  # until those that start others are gone, too
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.02)
+        pids = _marked_processes(mark)
+        left |= {*pids}
+    return [f"process {pid}" for pid in sorted(left)]
 
 
 def _marked_processes(mark: str) -> list[int]:
@@ -40,10 +45,10 @@ def _marked_processes(mark: str) -> list[int]:
                         pids.append(int(name))
             except OSError:
                 continue
-    return [pid for pid in pids if _is_running(pid)]
+    return [pid for pid in pids if is_running(pid)]
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether a process runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

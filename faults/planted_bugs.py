@@ -6,6 +6,7 @@ Each bug is a small patch of the library in this process. It is named after its 
 """
 
 import os
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 from priorband import arguments
 from priorband.durable import dispatch, expiry
+from priorband.durable import open as opening
 from priorband.durable.budget import Spending
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.messages import Report
@@ -21,7 +23,16 @@ from priorband.durable.study import DurableStudy
 from priorband.errors import DamagedError, TrialError
 from priorband.optimizers import Optimizer
 from priorband.state import State
-from priorband.storage import identity, postgres, sql, sqlite, sqlite_file
+from priorband.storage import (
+    checkpoints,
+    held_folder,
+    identity,
+    postgres,
+    safe_files,
+    sql,
+    sqlite,
+    sqlite_file,
+)
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.postgres import PostgresJournal
@@ -291,7 +302,7 @@ def _children_live() -> None:
     _patch_guards("guard.end_descendants = lambda group, asked_at: None")
 
 
-@_found_by("stray")
+@_found_by("strays")
 def _no_subreaper() -> None:
     """Let processes that lose their parent get away from the guards of a training."""
     _patch_guards("guard.become_subreaper = lambda: None")
@@ -325,3 +336,50 @@ def _stopped_is_failed() -> None:
 def _no_checkpoint_taken_over() -> None:
     """Do not resume from the checkpoint of an earlier attempt."""
     _patch(Checkpoints, "take_over", lambda self, trial, attempt, below=0.0: None)
+
+
+@_found_by("identity")
+def _any_folder() -> None:
+    """Do not ask which study a folder of checkpoints belongs to."""
+    _patch(opening, "require_no_trials", lambda root: None)
+    _patch(opening, "require_own", lambda *arguments: None)
+    _patch(checkpoints, "require_own", lambda *arguments: None)
+
+
+@_found_by("identity")
+def _folder_by_path() -> None:
+    """Write to whatever is at the path of a folder, instead of holding it open."""
+    _patch(held_folder, "_CAN_HOLD", False)
+
+
+@_found_by("unlinked")
+def _ack_what_is_lost() -> None:
+    """Acknowledge results in files that nobody can find."""
+    _patch(sqlite.SqliteJournal, "_refuse_lost_files", lambda self, connection=None: None)
+
+
+@_found_by("special")
+def _open_anything() -> None:
+    """Open whatever is at a path, and wait until that is possible."""
+    _patch(safe_files, "_SAFELY", 0)
+    _patch(safe_files, "refuse_link", lambda path, dir_fd=None: None)
+    _patch(safe_files, "_refuse_mode", lambda path, mode: None)
+
+
+@_found_by("nospace")
+def _full_is_raised() -> None:
+    """Take a full disk in an objective for a failure of the trial."""
+    _patch(objective_results, "_FULL", ())
+    _patch(objective_results, "_SAYS_FULL", re.compile("(?!)"))
+
+
+@_found_by("nospace")
+def _tell_at_once() -> None:
+    """Do not wait for storage when results are told by hand."""
+    _patch(DurableStudy, "_patiently", lambda self, action: action())
+
+
+@_found_by("readonly")
+def _readers_need_the_index() -> None:
+    """Read as a worker does, which needs an index of the log that it may write to."""
+    _patch(sqlite.SqliteJournal, "_query", lambda self, query: query(self._connection("read")))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Any, final
 
 import priorband as pb
 from faults.audit import Audit
@@ -26,6 +26,7 @@ from priorband.storage.sqlite import SqliteJournal
 from priorband.values import replaced
 
 SLACK = 1.5  # seconds for a check of the lease, and a busy machine
+TRIALS = 4  # of which the first one takes as long as the others try to take it over
 TIMEOUT = 60.0  # seconds after which no worker will take a trial over
 
 
@@ -49,6 +50,32 @@ DEAD_WORKERS = (
 )
 
 
+@final
+@dataclass(frozen=True)
+class WrongClock:
+    """By how many seconds a process's clock is ahead, and whether it takes it for the storage's."""
+
+    seconds: float
+    for_storage: bool = False
+
+    @property
+    def description(self) -> str:
+        """The clock in a few words."""
+        return f"clock of the {'storage' if self.for_storage else 'process'} {self.seconds:+g} s"
+
+    def set(self) -> None:
+        """Use this clock in this process from now on."""
+        right, now = time.time, SqliteJournal.now
+        if self.for_storage:  # as in versions that had no clock of the storage
+            ahead: Any = lambda journal: now(journal) + self.seconds  # noqa: E731  # untyped
+            SqliteJournal.now = ahead  # type: ignore[method-assign]  # a wrong clock
+        else:
+            vars(time)["time"] = lambda: right() + self.seconds
+
+
+WRONG_CLOCKS = (WrongClock(0), WrongClock(7200), WrongClock(-7200), WrongClock(3600, True))
+
+
 def run(setting: Setting, *, lease: float) -> Iterator[Result]:
     """Take over the leases of dead workers; then try that with a living worker."""
     start_shared_server(setting)
@@ -58,13 +85,11 @@ def run(setting: Setting, *, lease: float) -> Iterator[Result]:
     for dead, check in zip(DEAD_WORKERS, checks, strict=True):
         action = f"lease of {lease:g} s, {dead.description}"
         yield from results_of("elsewhere", setting.storage, action, [check])
-    jumps = (
-        (0.0, 3600.0) if setting.storage == "sqlite" else (0.0,)
-    )  # PostgreSQL: the server's clock
-    checks = run_in_parallel([partial(_living_worker, setting, lease, jump) for jump in jumps])
-    for jump, check in zip(jumps, checks, strict=True):
-        action = f"working for 3 leases of {lease:g} s, clock {jump:+g} s"
-        yield from results_of("elsewhere", setting.storage, action, [check])
+    clocks = WRONG_CLOCKS if setting.storage == "sqlite" else WRONG_CLOCKS[:3]
+    attempts = [partial(_living_worker, setting, lease, clock) for clock in clocks]
+    for clock, done in zip(clocks, run_in_parallel(attempts), strict=True):
+        action = f"working for 3 leases of {lease:g} s, {clock.description}"
+        yield from results_of("elsewhere", setting.storage, action, done)
 
 
 def _dead_worker(setting: Setting, dead_worker: DeadWorker, lease: float) -> Check:
@@ -105,24 +130,27 @@ def _taken_over(setup: StudySetup, lease: float, deadline: float) -> Assignment 
     return None
 
 
-def _living_worker(setting: Setting, lease: float, jump: float) -> Check:
+def _living_worker(setting: Setting, lease: float, clock: WrongClock) -> list[Check]:
     with new_setup(setting) as setup:
-        return _check_living_worker(setup, lease, jump)
+        return list(_check_living_worker(setup, lease, clock))
 
 
-def _check_living_worker(setup: StudySetup, lease: float, jump: float) -> Check:
+def _check_living_worker(setup: StudySetup, lease: float, clock: WrongClock) -> Iterator[Check]:
     """Let a second worker try to take a trial over while the first one works on it."""
     with setup.study(lease=lease) as study:
-        study.limit(pb.Budget(trials=1))
+        study.limit(pb.Budget(trials=TRIALS, hours=1))
     worker = fork_process(lambda: _work(setup, lease))
     wait_until(lambda: bool(setup.log.new_entries()), "a worker with a trial")
-    second = fork_process(lambda: _try_to_take_over(setup, lease, jump))
+    second = fork_process(lambda: _try_to_take_over(setup, lease, clock))
     codes = [os.waitpid(pid, 0)[1] for pid in (second, worker)]
     with setup.study(read_only=True) as study:
-        audit = Audit(setup.log, study)
+        audit, hours = Audit(setup.log, study), study.spending().hours
+        asked = len(study.state.history)
     stolen = len(audit.entries_of("stolen"))
     passed = not stolen and codes == [0, 0] and audit.lost_results().passed and audit.exact
-    return Check(f"{stolen} times taken from a living worker", "0", passed)
+    yield Check(f"{stolen} times taken from a living worker", "0", passed)
+    said, all_asked = f"{hours:.2f} hours used after {asked} trials", asked == TRIALS
+    yield Check(said, f"below 0.5, and {TRIALS} trials", 0 <= hours < 0.5 and all_asked)
 
 
 def _work(setup: StudySetup, lease: float) -> None:
@@ -134,14 +162,16 @@ def _work(setup: StudySetup, lease: float) -> None:
         setup.log.write("acknowledged", trial.id, 1, loss=loss(trial), kind=None)
 
 
-def _try_to_take_over(setup: StudySetup, lease: float, jump: float) -> None:
-    """Ask for a trial again and again, with a clock that is ahead."""
-    now = SqliteJournal.now
-    SqliteJournal.now = lambda self: now(self) + jump  # type: ignore[method-assign]  # a jump
+def _try_to_take_over(setup: StudySetup, lease: float, clock: WrongClock) -> None:
+    """Ask for a trial again and again, with a clock that is wrong, and run those that are free."""
+    clock.set()
     with setup.study(lease=lease) as study:
         for number in range(1_000_000):
-            if study.state.history.observations:
+            if study.state.history.outcome(0) is not None:
                 return
-            if isinstance(study.turn(None, f"second.{number}"), Assignment):
+            answer = study.turn(None, f"second.{number}")
+            if isinstance(answer, Assignment) and answer.trial.id == 0:
                 setup.log.write("stolen")
+            elif isinstance(answer, Assignment):
+                study.turn(Report(answer.trial.id, answer.attempt, loss(answer.trial)), "")
             time.sleep(0.001)

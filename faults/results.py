@@ -68,7 +68,7 @@ def expect_none(problems: Sequence[str], what: str, total: object = "") -> Check
     """A check that there are no problems, out of a total; the first problems are shown."""
     text = f"{len(problems)}{f' of {total}' if total != '' else ''} {what}"
     if problems:
-        text += ": " + "; ".join(problems[:3])
+        text += ": " + "; ".join(" ".join(problem.split()) for problem in problems[:3])
     return Check(text, "0", not problems)
 
 

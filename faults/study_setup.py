@@ -97,4 +97,12 @@ def shared_server() -> "Server":
     return _shared[0]
 
 
+def execute_on_shared_server(statement: str) -> None:
+    """Run a statement as the administrator of the shared server."""
+    import psycopg
+
+    with psycopg.connect(shared_server().url(), autocommit=True) as connection:
+        connection.execute(statement.encode())  # only a literal may be a str
+
+
 _shared: list["Server"] = []

@@ -66,9 +66,10 @@ def _log_turns(study: pb.DurableStudy, log: WorkerLog) -> None:
     turn = study.turn
 
     def logged_turn(report: Report | None, claim: str) -> Assignment | Idle | None:
+        began = time.monotonic()
         answer = turn(report, claim)
         if report is not None:
-            told = {"loss": report.loss, "kind": report.failure}
+            told = {"loss": report.loss, "kind": report.failure, "began": began}
             log.write("acknowledged", report.trial, report.attempt, **told)
         if isinstance(answer, Assignment):
             log.write("claimed", answer.trial.id, answer.attempt)

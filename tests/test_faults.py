@@ -10,13 +10,18 @@ from amounts import slow
 pytestmark = slow
 ROOT = Path(__file__).parent.parent
 FOUND, ALL_SKIPPED = 1, 77
-BOTH = ("storm", "race", "calls", "frozen", "elsewhere", "signals")
+BOTH = (
+    *("storm", "race", "calls", "frozen", "elsewhere", "signals"),
+    *("identity", "unlinked", "special", "nospace"),
+)
 FAULTS = [
     *((fault, storage) for fault in BOTH for storage in ("sqlite", "postgres")),
     ("cut", "sqlite"),
     ("full", "sqlite"),
     ("objectives", "sqlite"),
     ("grid", "sqlite"),
+    ("strays", "sqlite"),
+    ("readonly", "sqlite"),
     ("database", "postgres"),
     ("connections", "postgres"),
 ]
@@ -24,6 +29,14 @@ PLANTS = [
     ("storm", "ack-before-commit", "acknowledged results lost", "--fresh=0"),
     ("race", "stale-claims", "not begun exactly once", "--births=0"),
     ("cut", "no-sync", "harm", "--births=0"),
+    ("identity", "any-folder", "files of other studies changed", "--rounds=0"),
+    ("identity", "folder-by-path", "files of other studies changed", "--rounds=1"),
+    ("unlinked", "ack-what-is-lost", "acknowledged", "--rounds=1"),
+    ("special", "open-anything", "said what is wrong", "--places=2"),
+    ("nospace", "full-is-raised", "trials failed", "--workers=1"),
+    ("nospace", "tell-at-once", "told by hand", "--workers=1"),
+    ("readonly", "readers-need-the-index", "found something else", "--times=1"),
+    ("strays", "no-subreaper", "processes left", "--endings=1"),
 ]
 
 

@@ -1,17 +1,21 @@
 """`priorband retry` and `priorband journal`: commands for when something went wrong."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.display.text import printable
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
-from priorband.events import Failed, Queued
+from priorband.events import Failed, Queued, Told
 from priorband.failures import FAILURE_KINDS
 from priorband.repair.scan import Finding
 from priorband.storage.high_water import salvage_hint
 from priorband.trial import IMPORTED
+
+QUEUED_AGAIN = "they are already queued"
+ADDED_LATER = "their result was added later"
 
 
 def grammar(command: Command) -> None:
@@ -48,37 +52,43 @@ def _retry(args: argparse.Namespace) -> int:
         args.parser.error("give either the numbers of trials, or --failed or --kind")
     with open_study(args.study) as study:
         if args.trials:
-            chosen, skipped = args.trials, 0
+            chosen, skipped = args.trials, Counter[str]()
         else:
             failed = list(_failed_trials(study, args.kind))
-            chosen = [number for number, queued in failed if not queued]
-            skipped = len(failed) - len(chosen)
+            chosen = [number for number, reason in failed if not reason]
+            skipped = Counter(reason for _, reason in failed if reason)
         study.retry(chosen)
         reached = study.spending().reached(study.budget)
     print(f"Queued to be tried next: {_trials(len(chosen))}.")
-    if skipped:
-        print(f"Skipped, because they are already queued: {_trials(skipped)}.")
+    for reason, count in skipped.items():
+        print(f"Skipped, because {reason}: {_trials(count)}.")
     if reached and chosen:
         print(f"The budget is used up ({', '.join(reached)}): give the next run a larger one.")
     return 0
 
 
-def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int, bool]]:
-    """The trials that failed in this way, or in any, and whether each was queued since then."""
+def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int, str]]:
+    """The trials that failed in this way, or in any, each with a reason not to try it again."""
     history = study.state.history
     queued_at: dict[object, int] = {}
+    added_at: dict[object, int] = {}
     failed_at: dict[int, int] = {}
     for index, event in enumerate(history.events):
-        if isinstance(event, Queued):
-            queued_at[event.config] = index
-        elif isinstance(event, Failed):
-            failed_at[event.trial] = index
+        match event:
+            case Queued(config):
+                queued_at[config] = index
+            case Failed(number):
+                failed_at[number] = index
+            case Told(number) if (trial := history.trial(number)).origin == IMPORTED:
+                added_at[trial.config, trial.fidelity] = index
     for number, index in failed_at.items():
         outcome = history.outcome(number)
         assert outcome is not None
         if outcome.trial.origin == IMPORTED or kind not in (None, outcome.reason.split(":")[0]):
             continue
-        yield number, queued_at.get(outcome.config, -1) > index
+        queued = queued_at.get(outcome.config, -1) > index
+        added = added_at.get((outcome.config, outcome.fidelity), -1) > index
+        yield number, QUEUED_AGAIN if queued else ADDED_LATER if added else ""
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -89,11 +99,14 @@ def _check(args: argparse.Namespace) -> int:
     intact = f"{inspection.records} records of {_trials(inspection.trials)}"
     if inspection.sound:
         print(f"{where} is not damaged: {intact}.")
-        return 0
-    print(f"{where} is damaged. Still intact: {intact}. Damage found:")
-    _print_findings(inspection.findings)
-    print(salvage_hint(where).partition("; ")[2])
-    return 1
+    else:
+        print(f"{where} is damaged. Still intact: {intact}. Damage found:")
+        _print_findings(inspection.findings)
+        print(salvage_hint(where).partition("; ")[2])
+    if inspection.not_checked:
+        print("Not checked:")
+        _print_findings(inspection.not_checked)
+    return 0 if inspection.sound else 1
 
 
 def _salvage(args: argparse.Namespace) -> int:

@@ -89,7 +89,8 @@ def _watch(study: DurableStudy, show: str | None) -> int:
 def _end_reason(study: DurableStudy) -> str:
     """Why the study is over; empty if it is not."""
     try:
-        overview = study_overview(study, [], study.journal.now())
+        leases = study.journal.leases()
+        overview = study_overview(study, leases, study.journal.now())
     except StorageError:  # the display keeps trying
         return ""
     return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""

@@ -117,7 +117,7 @@ def study_overview(
     held = [opened for opened in ledger.running.values() if opened.held]
     running = tuple(_running(study, opened, by_trial.get(opened.trial.id), now) for opened in held)
     active = {trial.worker for trial in running if not trial.lost}
-    spending = ledger.spending(now)
+    spending = ledger.spending(now, leases)
     remaining = [_remaining_work(trial) for trial in running]
     remaining += [
         RemainingWork(o.trial.fidelity - o.start, None, 0.0) for o in ledger.waiting.values()

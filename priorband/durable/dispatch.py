@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from priorband.durable.expiry import expire, would_expire
@@ -101,7 +101,7 @@ class Dispatcher:
             trial, attempt = opened.trial.id, opened.attempt + 1
             view.append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
             return opened
-        new = self._propose(transaction.now)
+        new = self._propose(transaction.now, lambda: transaction.leases)
         if isinstance(new, Idle):
             return new
         start = self._start(new, request)
@@ -118,7 +118,7 @@ class Dispatcher:
             self._looked = time.monotonic()
             if would_expire(ledger, self.journal.leases(), now):
                 return False
-        proposed = self._propose(now)
+        proposed = self._propose(now, self.journal.leases)
         return isinstance(proposed, Idle) and not proposed.halted
 
     def _look_for_dead_workers(self, transaction: Transaction) -> None:
@@ -138,11 +138,19 @@ class Dispatcher:
         parent = None if trial.parent is None else self.view.ledger.winners.get(trial.parent, 1)
         return Assignment(trial, opened.attempt, parent, opened.start)
 
-    def _propose(self, now: float) -> Trial | Idle:
+    def _reached(self, now: float, leases: Callable[[], Sequence[Lease]]) -> tuple[str, ...]:
+        """The limits that leave no room; the leases are only read where they matter."""
+        ledger = self.view.ledger
+        reached = ledger.spending(now).reached(ledger.budget)
+        if "hours" in reached:
+            reached = ledger.spending(now, leases()).reached(ledger.budget)
+        return reached
+
+    def _propose(self, now: float, leases: Callable[[], Sequence[Lease]]) -> Trial | Idle:
         """The trial that the method wants next, or why there is none."""
         view = self.view
         ledger, running = view.ledger, len(view.ledger.running)
-        reached = ledger.spending(now).reached(ledger.budget)
+        reached = self._reached(now, leases)
         if reached:
             limits = ledger.budget.limits
             spent = " and ".join(f"{limits[name]:g} {name}" for name in reached)
@@ -178,7 +186,7 @@ class Dispatcher:
         With `final` the trial gets no further attempt.
         """
         opened = self.view.ledger.running.get(report.trial)
-        if opened is None:
+        if opened is None or not 1 <= report.attempt <= opened.attempt:
             return self._settle_late(transaction, report)
         trial, attempt = report.trial, report.attempt
         if report.loss is not None:
@@ -210,7 +218,7 @@ class Dispatcher:
                 transaction.confirmed = True
                 return not isinstance(record, RemarkRecord)
         what = report.reason if report.loss is None else f"a loss of {report.loss!r}"
-        adds = report.loss is not None and _is_only_result(report.attempt, records)
+        adds = report.loss is not None and _is_first_result(report.attempt, records)
         new = f"; added as trial {len(self.view.state.history)}" if adds else ""
         remark = RemarkRecord(
             report.trial, f"came too late: {what}{new}", *outcome, details=report.details
@@ -242,17 +250,19 @@ class Dispatcher:
         return new
 
 
-def _is_only_result(attempt: int, records: Sequence[Record]) -> bool:
-    """Whether a late loss of an attempt is the only one of its trial, which has failed.
+def _is_first_result(attempt: int, records: Sequence[Record]) -> bool:
+    """Whether a late loss of an attempt is the first that counts for its trial, which has failed.
 
-    The failure must not be that of the same attempt, unless its worker was only taken for dead.
+    It does not count if the attempt was never made, or has itself reported a failure.
     """
     begun = sum(isinstance(r, AdoptedRecord) for r in records)
     begun += sum(isinstance(r, AskedRecord) and not r.imported for r in records)
-    late = [r for r in records if isinstance(r, RemarkRecord) and r.loss is not None]
-    failed = [r for r in records if isinstance(r, FailedRecord)]
-    contradicts = any(r.attempt == attempt and r.failure != "lost" for r in failed)
-    return bool(failed) and 1 <= attempt <= begun and not late and not contradicts
+    ends = [r for r in records if isinstance(r, FailedRecord | ReturnedRecord)]
+    reported = {r.attempt for r in ends if r.failure not in ("lost", "preempted")}
+    credible = {*range(1, begun + 1)} - reported
+    late = {r.attempt for r in records if isinstance(r, RemarkRecord) and r.loss is not None}
+    failed = any(isinstance(r, FailedRecord) for r in ends)
+    return failed and attempt in credible and not late & credible
 
 
 def _outcome(record: object) -> tuple[int | None, float | None, FailureKind | None] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from priorband.durable.ledger import Ledger, OpenTrial
 from priorband.durable.records import FailedRecord, ReturnedRecord
+from priorband.storage.heartbeat import PAUSE
 from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease, Transaction
 
@@ -29,7 +30,8 @@ def expire(
             reason = _why_gone(opened, lease, transaction.now)
             if reason:
                 transaction.drop(opened.trial.id)
-                yield _lost(opened, reason, lease, most)
+                others = ledger.active_until(transaction.leases, transaction.now, opened)
+                yield _lost(opened, reason, lease, most, others)
             elif lease is not None and _newly_expired(lease, transaction.now):
                 transaction.suspect(lease.trial)
     for number in leases.keys() - ledger.running.keys():
@@ -68,11 +70,13 @@ def _newly_expired(lease: Lease, now: float) -> bool:
 
 
 def _lost(
-    opened: OpenTrial, reason: str, lease: Lease | None, most: int
+    opened: OpenTrial, reason: str, lease: Lease | None, most: int, others: float
 ) -> ReturnedRecord | FailedRecord:
     trial, attempt = opened.trial.id, opened.attempt
     if opened.failures("lost") + 1 >= most:
         earlier = [ending.reason for ending in opened.endings if ending.failure == "lost"]
         return FailedRecord(trial, attempt, "lost", "; ".join([*earlier, reason]))
     seen = None if lease is None else max(lease.until - lease.seconds, opened.since)
+    if seen is not None and others - seen > PAUSE:
+        seen = others
     return ReturnedRecord(trial, attempt, "lost", reason, seen)

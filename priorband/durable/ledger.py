@@ -7,9 +7,10 @@ budget is used.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
+from priorband.durable.activity import ActiveTime, active_until, end_of_activity
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.records import (
     AdoptedRecord,
@@ -33,7 +34,7 @@ from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.failures import FAILURE_KINDS, OBJECTIVE_FAULTS, FailureKind, failure_reason
 from priorband.history import History
 from priorband.space.config import Config
-from priorband.storage.journal import Row
+from priorband.storage.journal import Lease, Row
 from priorband.trial import IMPORTED, Trial
 from priorband.values import frozen
 
@@ -145,39 +146,42 @@ class Ledger:
         """Fidelity units handed out."""
         self.trials = 0
         self.cost = 0.0
-        self.seconds = 0.0
-        self.last = 0.0
-        """The time of the last record."""
-        self._was_busy = False
+        self.active = ActiveTime()
 
-    def spending(self, now: float) -> Spending:
-        """What is used or handed out at a time of the storage's clock."""
-        working = max(now - self.last, 0.0) if len(self.running) > len(self.waiting) else 0.0
-        hours = (self.seconds + working) / 3600
+    def spending(self, now: float, leases: Sequence[Lease] | None = None) -> Spending:
+        """What is used or handed out at a time of the storage's clock.
+
+        Time counts for as long as the leases show that workers are active. Without `leases`, they
+        are taken to be active until `now`.
+        """
+        until = now if leases is None else self.active_until(leases, now)
+        hours = self.active.until(until) / 3600
         return Spending(self.units / self.full, self.trials, self.cost, hours)
+
+    def active_until(
+        self, leases: Sequence[Lease], now: float, but: OpenTrial | None = None
+    ) -> float:
+        """Until when some worker is known to have been active, by the storage's clock.
+
+        At least until the last record; `but` is a trial whose worker is not asked for.
+        """
+        running = [opened for opened in self.running.values() if opened is not but]
+        return max(active_until(running, leases, now), self.active.last)
 
     def apply(self, row: Row, record: Record, history: History, read: ConfigReader) -> Event | None:
         """Take in the next record. Return the event that it is for the history, or None."""
         if (row.seq == 1) != (row.kind == "created"):
             raise FormatError("the study does not begin with its creation")
         event: Event | None = _HANDLERS[type(record)](self, row, record, history, read)
-        seen = record.seen if isinstance(record, ReturnedRecord) else None
-        self._count_time(row.at if seen is None else min(row.at, seen))
-        self.last = row.at  # also when the clock was set back
+        self.active.count(row, _active_until(record), len(self.running) > len(self.waiting))
         self.seq, self.seal = row.seq, row.seal
         return event
-
-    def _count_time(self, at: float) -> None:
-        """Count the time since the record before, if some worker held a trial then."""
-        busy, self._was_busy = self._was_busy, len(self.running) > len(self.waiting)
-        if busy:
-            self.seconds += max(at - self.last, 0.0)
 
     def to_data(self) -> dict[str, Any]:
         """The ledger as data that JSON holds, without what the first record says."""
         return {
             **{name: getattr(self, name) for name in _STORED},
-            "busy": self._was_busy,
+            **self.active.to_data(),
             "budget": dict(self.budget.limits),
             "running": [opened.to_data() for opened in self.running.values()],
             "waiting": list(self.waiting),
@@ -193,7 +197,7 @@ class Ledger:
         """
         for name, kind in _STORED.items():
             setattr(self, name, member(data, name, kind))
-        self._was_busy = member(data, "busy", bool)
+        self.active = ActiveTime.from_data(data)
         self.budget = BudgetRecord.decode(None, member(data, "budget", dict)).budget
         opened = [OpenTrial.from_data(each, history) for each in member(data, "running", list)]
         self.running = {each.trial.id: each for each in opened}
@@ -210,6 +214,7 @@ class Ledger:
         what, times, since = self.repeated
         fits = (
             list(self.running) == own
+            and self.active.busy == (len(self.running) > len(self.waiting))
             and sorted(self.waiting) == free
             and self.failures.keys() <= {*FAILURE_KINDS}
             and all(type(count) is int for count in (*counts, times, since))
@@ -312,7 +317,7 @@ class Ledger:
 
 _STORED = {
     **dict.fromkeys(("seq", "seal", "trials"), int),
-    **dict.fromkeys(("units", "cost", "seconds", "last"), float),
+    **dict.fromkeys(("units", "cost"), float),
 }
 """The numbers of a ledger that a snapshot holds as they are."""
 
@@ -327,6 +332,13 @@ _HANDLERS: dict[type, Callable[..., Event | None]] = {
     FailedRecord: Ledger._failed,
     RemarkRecord: Ledger._remark,
 }
+
+
+def _active_until(record: Record) -> float | None:
+    """Until when workers were active before a record, if it says so."""
+    if isinstance(record, ReturnedRecord):
+        return record.seen
+    return end_of_activity(record) if isinstance(record, RemarkRecord) else None
 
 
 def _trial(record: AskedRecord, history: History, read: ConfigReader) -> Trial:

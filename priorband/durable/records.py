@@ -238,7 +238,10 @@ class ReturnedRecord:
     failure: FailureKind
     reason: str
     seen: float | None = None
-    """When a lost worker was last heard of; None where the attempt's end was reported."""
+    """When a lost worker was last heard of; None where the attempt's end was reported.
+
+    It is later if other workers were active for long after that: time counts until then.
+    """
 
     def encode(self) -> Body:
         """The record's body."""

@@ -21,7 +21,7 @@ from priorband.history import History
 from priorband.log.columns import KIND, LOSS, NONE, NUMBER, Columns
 from priorband.space.config_columns import ConfigColumns, column_type
 from priorband.space.space import Space
-from priorband.storage.journal import Journal, Row, sealed
+from priorband.storage.journal import Journal, Row, StaleError, sealed
 from priorband.storage.snapshot_file import Snapshot, packed
 
 Array = NDArray[Any]
@@ -51,7 +51,12 @@ class Snapshots:
     def catch_up(self) -> None:
         """Take in what others have written; begin with the snapshot if nothing is known yet."""
         if self._view.ledger.seq or not self._restore():
-            self._view.apply(self._journal.read(self._view.ledger.seq))
+            try:
+                rows = self._journal.read(self._view.ledger.seq)
+            except StaleError:
+                self._view.forget()
+                rows = self._journal.read(0)
+            self._view.apply(rows)
 
     def read_all_records(self) -> None:
         """Make a view that began with a snapshot again, from the records alone."""

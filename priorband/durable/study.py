@@ -47,11 +47,12 @@ from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
 from priorband.replay import Replay
+from priorband.space.config import Config
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
 from priorband.storage.identity import worker_name
-from priorband.storage.journal import Journal, Row, Transaction
+from priorband.storage.journal import Journal, Row, StaleError, Transaction
 from priorband.storage.json_text import to_json
 from priorband.storage.retry import is_permanent
 from priorband.study import BaseStudy
@@ -60,6 +61,7 @@ from priorband.trial import Observation, Trial
 LEASE = 60.0
 PATIENCE = 60.0
 """For how many seconds calls by hand wait for storage: long enough for a server to restart."""
+LONGEST_NOTE = 1.0  # seconds that the renewal of leases waits to write down a pause
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 5.0  # seconds between retries
 
 T = TypeVar("T")
@@ -107,6 +109,8 @@ class DurableStudy(BaseStudy):
         self.worker = worker_name()
         self.heartbeat = Heartbeat(journal, self.worker, lease)
         self._view = StudyView(problem, journal.where, self.worker)
+        self._view.own_activity = self.heartbeat.active_until
+        self.heartbeat.note_pause = self._note_pause
         self.patience = patience
         self._snapshots = Snapshots(self._view, journal)
         self._lock = threading.RLock()
@@ -119,7 +123,7 @@ class DurableStudy(BaseStudy):
         """A transaction that has not ended; what it wrote may not be remembered."""
         self.refresh()
         self.checkpoints = (
-            Checkpoints(folder, self.ledger.study, self._config_digest, journal.where)
+            Checkpoints(folder, self.ledger.study, self._trial_digest, journal.where)
             if folder
             else None
         )
@@ -175,7 +179,7 @@ class DurableStudy(BaseStudy):
 
     def spending(self) -> Spending:
         """Return what is used or handed out by now."""
-        return self.ledger.spending(self.journal.now())
+        return self.ledger.spending(self.journal.now(), self.journal.leases())
 
     def refresh(self) -> State:
         """Take in what others have written, without waiting for a lock. Return the new state."""
@@ -221,7 +225,7 @@ class DurableStudy(BaseStudy):
         if isinstance(answer, Idle):
             raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
         if hold is None:
-            self.heartbeat.hold(answer.trial.id, answer.attempt)
+            self._hold(answer)
         return answer.trial
 
     def tell(
@@ -351,7 +355,7 @@ class DurableStudy(BaseStudy):
         if report is not None:
             self.heartbeat.release(report.trial)
         if isinstance(answer, Assignment):
-            self.heartbeat.hold(answer.trial.id, answer.attempt)
+            self._hold(answer)
         return answer
 
     def is_idle(self) -> bool:
@@ -373,10 +377,32 @@ class DurableStudy(BaseStudy):
         self.heartbeat.say = say
         self.journal.say = say
 
-    def _config_digest(self, trial: int) -> str:
-        """A short text that tells a trial's configuration from others."""
-        stored = to_json(self._view.write_config(self.state.history.trial(trial).config))
+    def _hold(self, answer: Assignment) -> None:
+        """Renew the lease on a trial from now on."""
+        opened = self.ledger.running.get(answer.trial.id)
+        since = opened.since if opened else None
+        self.heartbeat.hold(answer.trial.id, answer.attempt, since)
+
+    def _note_pause(self) -> None:
+        """Write down that no worker was active for a while, unless this process is writing."""
+        if self._lock.acquire(timeout=LONGEST_NOTE):
+            try:
+                with self._writing(leases=True) as transaction:
+                    self._view.note_pause(transaction)
+            finally:
+                self._lock.release()
+
+    def config_digest(self, config: Config) -> str:
+        """Return a short text that tells a configuration from others.
+
+        Args:
+            config: a configuration of the space.
+        """
+        stored = to_json(self._view.write_config(config))
         return blake2b(stored.encode(), digest_size=8).hexdigest()
+
+    def _trial_digest(self, trial: int) -> str:
+        return self.config_digest(self.state.history.trial(trial).config)
 
     def _settle(self, report: Report) -> bool:
         counts = self._write(
@@ -475,7 +501,9 @@ class DurableStudy(BaseStudy):
                     self._view.apply(transaction.rows)
                     yield transaction
                 self._unfinished = None
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, StaleError):
+                    self._view.forget()
                 if self._unfinished is mine:  # and not a later one, begun in a signal handler
                     if transaction is None or not transaction.appended:
                         self._unfinished = None

@@ -4,16 +4,19 @@ It is a cache. It can be dropped at any moment and built again from the journal.
 """
 
 import gc
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn, final
 
+from priorband.durable.activity import pause_remark
 from priorband.durable.ledger import Ledger
 from priorband.durable.records import INVALID, Record, decode, sealed_row
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.errors import DamagedError
 from priorband.history import History
 from priorband.problem import Problem
+from priorband.storage.heartbeat import PAUSE
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import Row, Transaction, sealed
 from priorband.trial import Trial
@@ -32,6 +35,8 @@ class StudyView:
         self.worker = worker
         self.read_config = config_reader(problem.space)
         self.write_config = config_writer(problem.space)
+        self.own_activity: Callable[[float], float] = lambda now: -math.inf
+        """Until when this process was at work on trials that it holds, at a time."""
         self.forget()
 
     def forget(self) -> None:
@@ -77,6 +82,21 @@ class StudyView:
 
         `trial` is the trial that an asked record hands out, if it need not be made of the record.
         """
+        if not transaction.appended:
+            self.note_pause(transaction)
+        self._append(transaction, record, trial)
+
+    def note_pause(self, transaction: Transaction) -> None:
+        """Write a remark if no worker was active for a while, so that this time is not counted."""
+        active, now = self.ledger.active, transaction.now
+        if not active.busy or now - active.last <= PAUSE:
+            return  # without reading the leases
+        until = max(self.ledger.active_until(transaction.leases, now), self.own_activity(now))
+        remark = pause_remark(until, now)
+        if remark is not None:
+            self._append(transaction, remark)
+
+    def _append(self, transaction: Transaction, record: Record, trial: Trial | None = None) -> None:
         before = self.ledger
         row = sealed_row(record, before.seq + 1, self.worker, transaction.now, before.seal)
         transaction.append(row)

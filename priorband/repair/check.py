@@ -37,6 +37,8 @@ class CheckResult:
     trials: int
     findings: tuple[Finding, ...]
     """What is wrong."""
+    not_checked: tuple[Finding, ...] = ()
+    """What could not be looked at, as permission is missing."""
 
     @property
     def sound(self) -> bool:
@@ -65,7 +67,7 @@ def check(where: str | Path) -> CheckResult:
     >>> result.sound, result.records
     (True, 1)
     """
-    journal = journal_at(where)
+    journal = journal_at(where, read_only=True)
     scan = scan_study(journal, where)
     verification = verified(scan)
     with closing(journal):
@@ -75,8 +77,10 @@ def check(where: str | Path) -> CheckResult:
     findings = (*scan.findings, *verification.lost, *verification.doubts, *invalid, *misleading)
     findings += tuple(_other_format(scan.version, verification.rows))
     if isinstance(journal, SqliteJournal):
-        findings += tuple(_foreign_checkpoints(journal.folder, verification.rows, findings))
-    return CheckResult(journal.where, len(verification.rows) - len(invalid), asked, findings)
+        known = (*findings, *scan.not_checked)
+        findings += tuple(_foreign_checkpoints(journal.folder, verification.rows, known))
+    intact = len(verification.rows) - len(invalid)
+    return CheckResult(journal.where, intact, asked, findings, tuple(scan.not_checked))
 
 
 def scan_study(journal: StudyJournal, where: str | Path) -> Scan:
@@ -92,7 +96,7 @@ def _foreign_checkpoints(
     """A finding if the checkpoints belong to another study than the records."""
     marker = f"{TRIALS}/{MARKER}"
     if any(finding.where in (TRIALS, marker) for finding in findings):
-        return []  # it is a link, or not a folder
+        return []  # it is a link, or not a folder, or cannot be read
     try:
         found = owner_at(folder)
     except (FormatError, OSError) as error:

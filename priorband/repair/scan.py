@@ -38,6 +38,8 @@ class Scan:
         """Records by number. A number has several if pages of the file disagree about it."""
         self.mistyped: set[int] = set()
         """The numbers of records with a column of the wrong type."""
+        self.too_large: set[int] = set()
+        """The numbers of records that have too many bytes to be read."""
         self.head: tuple[int, int] | None = None
         """The last record's number and seal, from the head file; None if that is not known."""
         self.is_study = False
@@ -47,6 +49,8 @@ class Scan:
         self.tables: set[str] = set()
         """The statements that created the tables."""
         self.findings: list[Finding] = []
+        self.not_checked: list[Finding] = []
+        """What could not be looked at, as permission is missing. It may be in order."""
 
     def add_finding(self, where: str, what: str) -> None:
         """Note something that is wrong, unless it was noted before."""
@@ -84,12 +88,17 @@ RangeQuery = Callable[[int, int], Iterable[Any]]
 
 
 def read_rows(
-    scan: Scan, query: RangeQuery, last: int, expected_errors: tuple[type[Exception], ...]
+    scan: Scan,
+    query: RangeQuery,
+    last: int,
+    expected_errors: tuple[type[Exception], ...],
+    is_too_large: Callable[[Exception], bool] = lambda error: False,
 ) -> str:
     """Add all records that a query can read to a scan; return the first error, or "".
 
     Where a range of numbers up to `last` cannot be read, it is split into halves, again and again,
-    so that only the unreadable records are missed.
+    so that only the unreadable records are missed. `is_too_large` says whether an error is about
+    the size of a record.
     """
     errors: tuple[type[Exception], ...] = (*expected_errors, OverflowError, ValueError)
     ranges = [(last + 1, _MAX_NUMBER), (1, last), (-_MAX_NUMBER - 1, 0)]
@@ -104,8 +113,11 @@ def read_rows(
                 if not scan.add_row(columns):
                     scan.mistyped.add(columns[0])
         except errors as error:
-            failures.append(str(error))
+            if low == high and is_too_large(error):
+                scan.too_large.add(low)
+                continue
+            failures.append("" if is_too_large(error) else str(error))
             if 1 <= low < high <= last:
                 middle = (low + high) // 2
                 ranges += [(middle + 1, high), (low, middle)]
-    return failures[0] if failures else ""
+    return next(filter(None, failures), "")

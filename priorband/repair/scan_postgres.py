@@ -1,6 +1,7 @@
 """Scanning a study in PostgreSQL."""
 
 import re
+from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from priorband.repair.scan import Scan, read_rows
 from priorband.storage import sql
 from priorband.storage.addresses import shown, split
 from priorband.storage.journal import BASE_FORMAT, FORMAT
-from priorband.storage.postgres import SNAPSHOT_TABLE
+from priorband.storage.postgres import SNAPSHOT_TABLE, dialect
 from priorband.storage.postgres_url import brief, connect, driver
 
 if TYPE_CHECKING:
@@ -73,12 +74,18 @@ def _check_schema(scan: Scan, comments: Any, columns: set[Any], schema: str) -> 
 
 
 def _read_records(scan: Scan, query: Any, schema: str) -> None:
-    text = (
-        f'SELECT {sql.RECORD_COLUMNS} FROM "{schema}".record '
-        "WHERE seq BETWEEN %s AND %s ORDER BY seq"
-    )
+    values = sql.RECORD_VALUES.format(**dialect(""))
+    text = f'SELECT {values} FROM "{schema}".record WHERE seq BETWEEN %s AND %s ORDER BY seq'
+
+    def rows(low: int, high: int) -> Iterator[Any]:
+        for columns in query(text, low, high):
+            if None in (columns[1], columns[3], columns[5]):
+                scan.too_large.add(columns[0])
+            else:
+                yield columns
+
     [(last,)] = query(f'SELECT max(seq) FROM "{schema}".record')
-    problem = read_rows(scan, lambda low, high: query(text, low, high), last or 0, _data_errors())
+    problem = read_rows(scan, rows, last or 0, _data_errors())
     if problem:
         scan.add_finding(f'schema "{schema}"', f"cannot be read in full: {problem}")
 
@@ -90,7 +97,7 @@ def _data_errors() -> tuple[type[Exception], ...]:
 
 
 def _read_leases(scan: Scan, query: Any, schema: str) -> None:
-    scan.check_leases(query(sql.SELECT_LEASES.format(s=f'"{schema}".')))
+    scan.check_leases(query(sql.SELECT_LEASES.format(**dialect(f'"{schema}".'))))
 
 
 def _expected_columns() -> set[tuple[str, str, str]]:

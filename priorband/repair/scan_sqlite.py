@@ -1,4 +1,8 @@
-"""Scanning a study in a folder: its database, its log and its head file."""
+"""Scanning a study in a folder: its database, its log and its head file.
+
+The files of a study that is closed are read where they are, by a connection that writes nothing. Of
+one that is open, or was not closed, a private copy is read.
+"""
 
 import os
 import sqlite3
@@ -7,34 +11,62 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 from priorband.errors import DamagedError, FormatError, StorageError
-from priorband.repair.scan import Scan, read_rows
-from priorband.repair.snapshot import LOG_COPY_NAME, copy_study_files
+from priorband.repair.scan import Finding, Scan, read_rows
 from priorband.repair.sqlite_pages import rows_in_pages
 from priorband.storage import sql
+from priorband.storage.file_state import settled_files, study_files
+from priorband.storage.filesystems import lock_safety
+from priorband.storage.folder_owner import TRIALS
 from priorband.storage.high_water import HEAD_NAME, HighWater
 from priorband.storage.journal import BASE_FORMAT, FORMAT
-from priorband.storage.sqlite_file import APPLICATION_ID, DATABASE_NAME, TABLES, configure
+from priorband.storage.permissions import require_readable
+from priorband.storage.private_copy import LOG_COPY_NAME, copy_study_files
+from priorband.storage.sqlite_file import (
+    APPLICATION_ID,
+    DATABASE_NAME,
+    TABLES,
+    configure,
+    is_too_large,
+)
 from priorband.storage.write_lock import LOCK_NAME
 
 _DATABASE_FILES = [DATABASE_NAME, *(f"{DATABASE_NAME}-{end}" for end in ("wal", "shm", "journal"))]
 
 
 def scan_folder(folder: Path) -> Scan:
-    """Scan a study in a folder. Only a copy of its files is opened."""
+    """Scan a study in a folder, without changing anything in it."""
     scan = Scan()
     _find_links(scan, folder)
     linked = {finding.where for finding in scan.findings}
-    if not linked & {*_DATABASE_FILES, HEAD_NAME}:
+    if linked & {*_DATABASE_FILES, HEAD_NAME}:
+        return scan
+    try:
+        files = settled_files(folder)
+        if _is_closed(folder):
+            require_readable(folder)
+            _scan_files(scan, folder, folder, "?mode=ro&immutable=1")
+            if _is_closed(folder) and study_files(folder) == files:
+                return scan
+            scan = Scan()
+            _find_links(scan, folder)
         with tempfile.TemporaryDirectory(prefix="priorband-") as temporary:
-            copy = Path(temporary)
-            try:
-                copy_study_files(folder, copy)
-            except OSError as error:
-                raise StorageError(f"{folder} cannot be read ({error}).") from error
-            _scan_copy(scan, copy, folder)
+            copy_study_files(folder, Path(temporary))
+            _scan_files(scan, Path(temporary), folder)
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read ({error}).") from error
     return scan
+
+
+def _is_closed(folder: Path) -> bool:
+    """Whether there is nothing but the database, so that no process has it open.
+
+    On a network, an open database has no other files, either.
+    """
+    alone = not any(os.path.lexists(folder / name) for name in _DATABASE_FILES[1:])
+    return alone and lock_safety(folder) == "local"
 
 
 def _find_links(scan: Scan, folder: Path) -> None:
@@ -42,7 +74,7 @@ def _find_links(scan: Scan, folder: Path) -> None:
 
     What is inside of a checkpoint is up to the user, and not checked.
     """
-    for name in [*_DATABASE_FILES, HEAD_NAME, LOCK_NAME, *_names_below(folder, "trials")]:
+    for name in [*_DATABASE_FILES, HEAD_NAME, LOCK_NAME, *_names_below(scan, folder, TRIALS)]:
         try:
             mode = os.lstat(folder / name).st_mode
         except OSError:
@@ -53,20 +85,28 @@ def _find_links(scan: Scan, folder: Path) -> None:
             scan.add_finding(name, "is neither a file nor a folder")
 
 
-def _names_below(folder: Path, name: str, depth: int = 2) -> Iterator[str]:
+def _names_below(scan: Scan, folder: Path, name: str, depth: int = 2) -> Iterator[str]:
     yield name
     path = folder / name
-    if depth and path.is_dir() and not path.is_symlink():
-        for entry in sorted(os.listdir(path)):
-            yield from _names_below(folder, f"{name}/{entry}", depth - 1)
+    if not depth or path.is_symlink() or not path.is_dir():
+        return
+    try:
+        entries = sorted(os.listdir(path))
+    except PermissionError:
+        scan.not_checked.append(Finding(name, "cannot be read: permission is missing"))
+        return
+    for entry in entries:
+        yield from _names_below(scan, folder, f"{name}/{entry}", depth - 1)
 
 
-def _scan_copy(scan: Scan, copy: Path, folder: Path) -> None:
-    _read_head(scan, copy)
-    database = copy / DATABASE_NAME
-    has_head = (copy / HEAD_NAME).exists()
-    if database.exists() and (database.stat().st_size or (copy / LOG_COPY_NAME).exists()):
-        _read_database(scan, database)
+def _scan_files(scan: Scan, place: Path, folder: Path, options: str = "") -> None:
+    """Scan files of the study in `folder` that are in `place`."""
+    _read_head(scan, place)
+    database = place / DATABASE_NAME
+    log = place / LOG_COPY_NAME if place != folder else None
+    has_head = (place / HEAD_NAME).exists()
+    if database.exists() and (database.stat().st_size or (log and log.exists())):
+        _read_database(scan, database, options)
         foreign = not scan.is_study and not has_head
         empty = scan.head == (0, 0) and not scan.findings
     else:
@@ -74,7 +114,7 @@ def _scan_copy(scan: Scan, copy: Path, folder: Path) -> None:
         foreign, empty = not has_head, scan.head == (0, 0)
     if not scan.rows and (foreign or empty):
         raise FormatError(f"There is no study in {folder}. Check the path.")
-    _read_pages(scan, copy)
+    _read_pages(scan, database, log)
 
 
 def _read_head(scan: Scan, copy: Path) -> None:
@@ -87,8 +127,9 @@ def _read_head(scan: Scan, copy: Path) -> None:
         scan.add_finding(HEAD_NAME, "is damaged, so the newest records may be missing")
 
 
-def _read_database(scan: Scan, path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+def _read_database(scan: Scan, path: Path, options: str) -> None:
+    address = f"file:{quote(os.fsencode(path))}{options}"
+    with closing(sqlite3.connect(address, isolation_level=None, uri=True)) as connection:
         steps = [_configure, _read_schema, _read_records, _read_leases, _check_integrity]
         for step in steps:
             try:
@@ -127,20 +168,28 @@ def _read_records(scan: Scan, connection: sqlite3.Connection) -> None:
     if TABLES[0] not in scan.tables:
         return
     text = f"SELECT {sql.RECORD_COLUMNS} FROM main.record WHERE seq BETWEEN ? AND ? ORDER BY seq"
+
+    def rows(low: int, high: int) -> sqlite3.Cursor:
+        return connection.execute(text, (low, high))
+
     last = max(scan.head[0] if scan.head else 0, _largest_number(connection))
-    problem = read_rows(
-        scan, lambda low, high: connection.execute(text, (low, high)), last, (sqlite3.Error,)
-    )
+    problem = read_rows(scan, rows, last, (sqlite3.Error,), is_too_large)
     if problem:
         scan.add_finding(DATABASE_NAME, f"cannot be read in full: {problem}")
 
 
 def _read_leases(scan: Scan, connection: sqlite3.Connection) -> None:
     if TABLES[1] in scan.tables:
-        scan.check_leases(connection.execute(sql.SELECT_LEASES.format(s="main.")))
+        scan.check_leases(
+            connection.execute(sql.SELECT_LEASES.format(**sql.dialect("main.", "", "")))
+        )
 
 
 def _check_integrity(scan: Scan, connection: sqlite3.Connection) -> None:
+    if scan.too_large:  # SQLite would read them
+        reason = f"was not checked by SQLite, as record {min(scan.too_large)} is too large"
+        scan.not_checked.append(Finding(DATABASE_NAME, reason))
+        return
     for (problem,) in connection.execute("PRAGMA integrity_check(20)").fetchall():
         if problem != "ok":
             one_line = " ".join(str(problem).split())
@@ -155,21 +204,25 @@ def _largest_number(connection: sqlite3.Connection) -> int:
     return number if type(number) is int else 0
 
 
-def _read_pages(scan: Scan, copy: Path) -> None:
+def _read_pages(scan: Scan, database: Path, log: Path | None) -> None:
     """Look in the file's pages for records that no query has returned.
 
     If it is known which record is the last, later ones are ignored: they may never have been
     committed.
     """
-    read = set(scan.rows)
+    read = set(scan.rows) | scan.too_large
     last = max([scan.head[0] if scan.head else 0, *read], default=0)
     if scan.head is not None and len([n for n in read if 1 <= n <= last]) == last:
         return
     damaged = any(finding.where == DATABASE_NAME for finding in scan.findings)
     if scan.head is None and read and not damaged:
         return
-    for columns in rows_in_pages(copy / DATABASE_NAME, copy / LOG_COPY_NAME):
+    for columns in rows_in_pages(database, log):
         number = columns[0]
         wanted = type(number) is int and number > 0 and number not in read
-        if wanted and (scan.head is None or number <= last) and scan.add_row(columns):
+        if not wanted or (scan.head is not None and number > last):
+            continue
+        if columns == (number, *[None] * (len(columns) - 1)):
+            scan.too_large |= {number} if number <= last else set()
+        elif scan.add_row(columns):
             scan.add_finding(DATABASE_NAME, "contains records that SQLite cannot find")

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
+from priorband.storage.journal import LARGEST_ROW
+from priorband.storage.safe_files import open_own
+
 _DEFAULT_PAGE_SIZE = 4096
 _LEAF = 0x0D  # the first byte of a page with a table's rows
 _WAL_HEADER, _FRAME_HEADER = 32, 24
@@ -20,8 +23,11 @@ _VALUE_SIZES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # in bytes, by serial type, for t
 _FORMAT_ERRORS = (IndexError, ValueError, struct.error, OverflowError)
 
 
-def rows_in_pages(database: Path, log: Path) -> Iterator[tuple[Any, ...]]:
-    """The columns of everything that looks like a record; those of the log come first."""
+def rows_in_pages(database: Path, log: Path | None) -> Iterator[tuple[Any, ...]]:
+    """The columns of everything that looks like a record; those of the log come first.
+
+    Of a row that is too large, only the number is returned, and None for all other columns.
+    """
     with _opened(database) as database_file, _opened(log) as log_file:
         pages = _Pages(database_file, log_file)
         for page in pages.all():
@@ -29,8 +35,10 @@ def rows_in_pages(database: Path, log: Path) -> Iterator[tuple[Any, ...]]:
                 yield from _rows(pages, page)
 
 
-def _opened(path: Path) -> BinaryIO:
-    return open(path if path.exists() else os.devnull, "rb")
+def _opened(path: Path | None) -> BinaryIO:
+    if path is None or not path.exists():
+        return open(os.devnull, "rb")
+    return os.fdopen(open_own(path, os.O_RDONLY), "rb")
 
 
 @final
@@ -99,7 +107,7 @@ def _rows(pages: _Pages, page: bytes) -> Iterator[tuple[Any, ...]]:
             return
         try:
             number, payload = _payload(pages, page, int.from_bytes(pointer, "big"))
-            columns = _columns(payload)
+            columns = _columns(payload) if payload is not None else [None] * _COLUMNS
         except _FORMAT_ERRORS:
             continue
         if len(columns) == _COLUMNS and columns[0] is None:  # `seq` is stored as the row's number
@@ -108,14 +116,19 @@ def _rows(pages: _Pages, page: bytes) -> Iterator[tuple[Any, ...]]:
             yield tuple(columns)
 
 
-def _payload(pages: _Pages, page: bytes, offset: int) -> tuple[int, bytes]:
-    """A row's number and its bytes, including those that overflowed into other pages."""
+def _payload(pages: _Pages, page: bytes, offset: int) -> tuple[int, bytes | None]:
+    """A row's number and its bytes, including those that overflowed into other pages.
+
+    The bytes of a row that is too large are not read: None stands for them.
+    """
     length, offset = _varint(page, offset)
     number, offset = _varint(page, offset)
     if number >= 1 << 63:
         number -= 1 << 64
     if length > pages.row_bytes_left:
         raise ValueError("longer than the file")
+    if length > LARGEST_ROW:
+        return number, None
     pages.row_bytes_left -= length
     local = _local_length(pages.usable, length)
     payload = page[offset : offset + local]

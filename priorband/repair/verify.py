@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, final
 
 from priorband.repair.scan import Finding, Scan
+from priorband.storage import sql
 from priorband.storage.high_water import HEAD_NAME
 from priorband.storage.journal import Row, sealed
 from priorband.values import frozen
@@ -68,6 +69,7 @@ def verified(scan: Scan) -> Verification:
     last = max([head_number, *(row.seq for row in rows[-1:])])
     problems = {item.row.seq: _CHANGED for item in checked if item.status == "bad"}
     problems |= dict.fromkeys(scan.mistyped, _MISTYPED)
+    problems |= dict.fromkeys(scan.too_large - scan.rows.keys(), sql.TOO_LARGE)
     problems |= dict.fromkeys((number for number in scan.rows if number < 1), _BAD_NUMBER)
     return Verification(
         rows,

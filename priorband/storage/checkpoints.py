@@ -29,7 +29,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import final
 
-from priorband.errors import FormatError, MismatchError
+from priorband.errors import FormatError, MismatchError, StorageError
 from priorband.storage.folder_owner import (
     TRIALS,
     FolderOwner,
@@ -123,7 +123,9 @@ class Checkpoints:
         self._root = self._trials = None
 
     def hold(self) -> Held | None:
-        """Claim the folder unless it is held; raise `MismatchError` if it was moved or replaced.
+        """Claim the folder unless it is held; raise `MismatchError` if it was replaced.
+
+        If it was moved away, raise `StorageError`: it may come back.
 
         Return which folder is held, for processes that this one starts.
         """
@@ -131,6 +133,11 @@ class Checkpoints:
             self.claim()
         elif self.moved and _place(self.root) == self._root.place and not self._root.has(TRIALS):
             self.claim()  # `trials/` was deleted
+        elif self.moved and _place(self.root) is None:
+            raise StorageError(
+                f"{self.root} was removed or moved while this worker was using it. Move it back to "
+                "continue."
+            )
         elif self.moved:
             raise MismatchError(
                 f"{self.root} was moved or replaced while this worker was using it. The results so "

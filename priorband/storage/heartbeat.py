@@ -8,9 +8,11 @@ A second thread watches the first one, which may hang in a call to storage. If l
 renewed for a third of their time, the worker says so.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import final
 
 from priorband.errors import PriorbandError
@@ -20,6 +22,11 @@ BEATS = 6
 """How often a lease is renewed before it would expire."""
 PROGRESS_DELAY = 1.0
 """Seconds after which reported progress is written, so that others see it."""
+PAUSE = 60.0
+"""Seconds that the storage's clock and this process's may drift apart between two renewals.
+
+If it is more, then the machine was suspended, or the storage's clock was set ahead.
+"""
 MESSAGES = 3
 """How often a lease that cannot be renewed is reported before it expires."""
 
@@ -41,16 +48,21 @@ class Heartbeat:
         self._threads: list[threading.Thread] = []
         self._renewed_at = 0.0
         """When the leases were last renewed, by `time.monotonic`."""
+        self._clocks: tuple[float, float] | None = None
+        """The storage's clock and `time.monotonic` at the last renewal."""
+        self.note_pause: Callable[[], None] = lambda: None
+        """Called in a thread before leases are renewed after a pause, which it writes down."""
         self._problem = ""
         """Why the last renewal failed; empty if it did not."""
         self.say: Callable[[str], None] = lambda text: None
         """Called in a thread with messages: leases are not renewed, or renewed again."""
 
-    def hold(self, trial: int, attempt: int) -> None:
-        """Start to renew the lease on a trial."""
+    def hold(self, trial: int, attempt: int, since: float | None = None) -> None:
+        """Start to renew the lease on a trial, held `since` a time of the storage's clock."""
         with self._lock:
             if not self._held:
                 self._renewed_at = time.monotonic()
+                self._clocks = None if since is None else (since, self._renewed_at)
             self._held[trial] = Beat(trial, attempt)
             self._lost.discard(trial)
             if not any(thread.is_alive() for thread in self._threads):
@@ -86,6 +98,18 @@ class Heartbeat:
         """The attempt at a trial that this worker holds; None if it does not hold the trial."""
         beat = self._held.get(trial)
         return beat.attempt if beat else None
+
+    def active_until(self, now: float) -> float:
+        """Until when this process was at work on its trials, at a time of the storage's clock.
+
+        That is `now`, less what its machine was suspended for since the last renewal. If it holds
+        no trial, the result is minus infinity.
+        """
+        with self._lock:
+            if not self._held or self._clocks is None:
+                return -math.inf
+            at, renewed_at = self._clocks
+            return min(at + time.monotonic() - renewed_at, now)
 
     def stop(self) -> None:
         """Stop the threads."""
@@ -137,12 +161,17 @@ class Heartbeat:
             return
         began = time.monotonic()
         try:
+            now = self.journal.now()
+            if -math.inf < self.active_until(now) < now - PAUSE:
+                with suppress(PriorbandError):  # then the pause is counted
+                    self.note_pause()
             still_held = self.journal.beat(self.worker, beats, self.seconds)
         except PriorbandError as error:  # the next renewal comes soon
             self._problem = str(error)
             return
         self._problem, self._renewed_at = "", began
         with self._lock:
+            self._clocks = now, began
             for beat in beats:
                 current = self._held.get(beat.trial)
                 if beat.trial not in still_held and current and current.attempt == beat.attempt:

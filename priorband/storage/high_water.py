@@ -11,6 +11,7 @@ a record that the database has not made durable.
 import os
 import shlex
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import final
 
@@ -26,10 +27,16 @@ class HighWater:
     """The head file of a study, which holds the number and the seal of its last record.
 
     It has 64 bytes, which are overwritten in place.
+
+    Args:
+        folder: the study's folder.
+        own_folder: opens the folder, and raises an error if it is no longer the study's. Nothing is
+            written to the head file of another study that was created at the same path.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, own_folder: Callable[[], int | None] = lambda: None) -> None:
         self.path = folder / HEAD_NAME
+        self._own_folder = own_folder
         self._file: int | None = None
         self._file_id: FileId | None = None
 
@@ -56,11 +63,21 @@ class HighWater:
         if replaced:
             self.close()
         if self._file is None:
-            self._file = open_own(self.path, os.O_RDWR | os.O_CREAT)
-            self._file_id = file_id(self.path)
+            self._open()
+        assert self._file is not None
         if os.pread(self._file, 20, 0) < b"%020d" % seq:  # another process may be ahead
             os.pwrite(self._file, _text(seq, seal), 0)
         return replaced
+
+    def _open(self) -> None:
+        folder = self._own_folder()
+        try:
+            self._file = open_own(self.path, os.O_RDWR | os.O_CREAT, folder)
+        finally:
+            if folder is not None:
+                os.close(folder)
+        status = os.fstat(self._file)
+        self._file_id = status.st_dev, status.st_ino
 
     def read(self) -> tuple[int, int]:
         """The number and the seal of the last record that was written; (0, 0) for none.

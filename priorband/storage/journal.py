@@ -27,8 +27,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, final
 
-from priorband.errors import FormatError
+from priorband.errors import FormatError, StorageError
 from priorband.storage.identity import Owner
+from priorband.storage.json_text import LONGEST
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
@@ -36,8 +37,17 @@ FORMAT = 2
 """The newest version of the stored format. A study with a higher version is refused."""
 BASE_FORMAT = 1
 """The version of studies that need nothing newer, so that older libraries can open them."""
+LARGEST_ROW = LONGEST + 1_000_000
+"""How many bytes a row may have: a larger one was not written by this library, and is not read."""
 PAGE = 500
 """How many records `Journal.read_in_pages` reads at a time."""
+
+
+class StaleError(StorageError):
+    """Storage has lost records that this process has read, and that were not acknowledged.
+
+    What is stored must be read again.
+    """
 
 
 class Row(NamedTuple):
@@ -189,6 +199,8 @@ class Journal(Protocol):
 
     say: Callable[[str], None]
     """Called with messages for people, such as that the write lock was not free for long."""
+    waiting: Callable[[], None]
+    """Called from time to time while the write lock is not free; may raise, to stop waiting."""
 
     @property
     def where(self) -> str:
@@ -266,3 +278,12 @@ def refuse_version(version: int, where: str) -> None:
         f"{where} has format {version}, this library reads up to {FORMAT}. "
         "Install a newer priorband to open it."
     )
+
+
+def refuse_to_write(journal: Journal) -> None:
+    """Raise `StorageError` if a journal was opened to be read only."""
+    if journal.read_only:
+        raise StorageError(
+            f"{journal.where} was opened with read_only=True, so nothing is written to it. Open it "
+            "without read_only to change it."
+        )

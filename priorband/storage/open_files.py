@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import final
 
+from priorband.errors import StorageError
 from priorband.storage.file_id import FileId, file_id
 from priorband.storage.sqlite_file import DATABASE_NAME
 
@@ -67,6 +68,22 @@ class OpenFiles:
             "results. Stop all workers of the study, which keep their results, and start them "
             "again. `priorband journal check` shows whether the study is complete."
         )
+
+    def open_folder(self) -> int | None:
+        """Open the folder of the database; None where folders cannot be opened (Windows).
+
+        Raise `StorageError` if another folder is at the path: nothing may be written to that.
+        """
+        if not hasattr(os, "O_DIRECTORY"):
+            return None
+        try:
+            folder = os.open(self.database.parent, os.O_RDONLY | os.O_DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            raise StorageError(f"{self.database} does not exist.") from None
+        if file_id(Path(self.database.name), folder) != self._database_id:
+            os.close(folder)
+            raise StorageError(f"{self.database} was removed or replaced while the study was open.")
+        return folder
 
     def _lost_log_file(self) -> Path | None:
         for path, known in self._log_ids.items():

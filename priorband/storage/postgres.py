@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
 from priorband.storage import sql
@@ -29,12 +29,15 @@ from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import (
     BASE_FORMAT,
     FORMAT,
+    LARGEST_ROW,
     PAGE,
     Beat,
     Lease,
     Meanwhile,
     Row,
+    StaleError,
     Transaction,
+    refuse_to_write,
     refuse_version,
 )
 from priorband.storage.postgres_url import brief, connect, driver
@@ -60,9 +63,9 @@ class PostgresJournal:
         self.where = shown(url)
         self.read_only = read_only
         schema = '"priorband ' + self.name + '".'
-        dialect = {"s": schema, "int": "BIGINT", "real": "DOUBLE PRECISION"}
-        self._tables = [table.format(**dialect) for table in sql.TABLES]
-        self._sql = {text: text.format(**dialect) for text in sql.STATEMENTS}
+        names = dialect(schema)
+        self._tables = [table.format(**names) for table in sql.TABLES]
+        self._sql = {text: text.format(**names) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
         self._snapshots = schema + SNAPSHOT_TABLE
         self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
@@ -71,8 +74,13 @@ class PostgresJournal:
         """Held by the thread that uses the connection."""
         self._link: psycopg.Connection | None = None
         self._pid = os.getpid()
+        self._known = self._kept = (0, 0)
+        """The number and the seal of the last record that this process knows, and of the last one
+        that it knows to be on the server's disk."""
         self.say: Callable[[str], None] = lambda text: None
         """Called with a message when the write lock is not free for long."""
+        self.waiting: Callable[[], None] = lambda: None
+        """Called while the write lock is not free; may raise, to stop waiting."""
 
     def exists(self) -> bool:
         """Whether the study exists in the database."""
@@ -81,6 +89,7 @@ class PostgresJournal:
 
     def prepare(self) -> None:
         """Create the schema and the tables, unless they exist."""
+        refuse_to_write(self)
         with self._own_turn():
             if self._version() is None:
                 statements = [
@@ -95,8 +104,8 @@ class PostgresJournal:
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
         with self._own_turn():
-            results = self._run(self._sql[sql.SELECT_RECORDS], (after,))
-            return sql.checked_rows(results, self.where)
+            first = after - self._compares(after)
+            return self._checked_rows(self._run(self._sql[sql.SELECT_RECORDS], (first,)), after)
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
         """The records up to the last one at the first step, in order, at most `size` at a time."""
@@ -106,7 +115,8 @@ class PostgresJournal:
         while after < last:
             with self._own_turn():
                 results = self._run(self._sql[sql.SELECT_PAGE], (after, last, size))
-                rows = sql.checked_page(results, self.where, after)
+                rows = sql.checked_rows(results, self.where)
+                sql.check_page(rows, self.where, after)
             after = rows[-1].seq
             yield rows
 
@@ -189,6 +199,7 @@ class PostgresJournal:
 
         It takes one round trip to the server to begin and one to end; one more if others write.
         """
+        refuse_to_write(self)
         with self._own_turn():
             try:
                 transaction = self._begin(after, meanwhile, leases)
@@ -215,6 +226,7 @@ class PostgresJournal:
                 return self._queue(last, catch_up, leases)
             except driver().errors.LockNotAvailable:
                 self._roll_back()
+            self.waiting()
             waited = time.monotonic() - began
             if waited > LOCK_TIMEOUT:
                 raise StorageError(
@@ -240,7 +252,7 @@ class PostgresJournal:
             f"{self._state_query(after, leases)}"
         )
         if not locked:  # but on deck
-            after = catch_up(sql.checked_rows(state[1], self.where))
+            after = catch_up(self._checked_rows(state[1], after))
             # The shared lock is only a way to wait for the writer before us. Then our place on deck
             # is given up, which ends a transaction, and the write lock taken, which begins one.
             left = max(began + longest - time.monotonic(), longest / 4)
@@ -253,7 +265,7 @@ class PostgresJournal:
         [[now, comment]], records, *found = state
         if comment is not None:
             self._check_version([[comment]])
-        rows = sql.checked_rows(records, self.where)
+        rows = self._checked_rows(records, after)
         return Transaction(
             now, rows, sql.checked_leases(found[0], self.where) if leases else self.leases
         )
@@ -262,10 +274,49 @@ class PostgresJournal:
         """The queries for the clock and the format, the new records, and the leases."""
         queries = [
             f"SELECT {_NOW}, ({self._comment})",
-            self._sql[sql.SELECT_RECORDS] % int(after),
+            self._sql[sql.SELECT_RECORDS] % (after - self._compares(after)),
             *([self._sql[sql.SELECT_LEASES]] if leases else []),
         ]
         return "; ".join(queries)
+
+    def _compares(self, after: int) -> bool:
+        """Whether the record with this number is read again, to compare it with the known one."""
+        return after > 0 and after == self._known[0]
+
+    def _checked_rows(self, records: Sequence[Any], after: int) -> list[Row]:
+        """The records after one, without that one; raise `StorageError` if a known one is gone."""
+        rows = sql.checked_rows(records, self.where)
+        if self._compares(after):
+            if [(row.seq, row.seal) for row in rows[:1]] != [self._known]:
+                self._refuse_lost_records()
+            del rows[0]
+        elif after < self._kept[0]:
+            same_number = (row for row in rows if row.seq == self._kept[0])
+            if [(row.seq, row.seal) for row in same_number] != [self._kept]:
+                self._refuse_lost_records()
+        for row in rows[-1:]:
+            self._known = row.seq, row.seal
+        return rows
+
+    def _refuse_lost_records(self) -> NoReturn:
+        """Raise `StaleError` if all records are there that were on disk, and else `StorageError`.
+
+        A server that was restored from a backup, or replaced by a standby, may lack its newest
+        records. After a crash it may lack those that another process has not synced yet.
+        """
+        number = self._kept[0]
+        kept = self._run(sql.numbered(self._sql[sql.SELECT_NUMBERED_RECORDS], [number]))
+        if not number or [(row[0], row[-1]) for row in kept] == [self._kept]:
+            raise StaleError(
+                f"{self.where} has lost records that were not on its disk yet, and none that was "
+                "acknowledged. It is read again."
+            )
+        raise StorageError(
+            f"{self.where} has lost records, or is another study by now: record {number}, which "
+            "was on its disk, is not there. Was the database restored from a backup, or "
+            "replaced by a standby? Stop all workers of the study, which keep their results. Then "
+            "bring the records back, or start again to continue without them."
+        )
 
     def _finish(self, transaction: Transaction) -> None:
         """Commit, which releases the lock, and sync the commit; in one round trip."""
@@ -278,12 +329,17 @@ class PostgresJournal:
         if transaction.appended or transaction.confirmed:
             writes.append((_SYNC, ()))
         self._write_together(writes)
+        for row in transaction.appended[-1:]:
+            self._known = row.seq, row.seal
+        if transaction.appended or transaction.confirmed:
+            self._kept = self._known
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew a worker's leases for `seconds`; the trials that it still holds.
 
         Renewals are not synced: one that is lost in a crash of the server does no harm.
         """
+        refuse_to_write(self)
         with self._own_turn():
             self._connection(idle=True)
             statements: list[sql.Statement] = [(_begin(self._longest_wait), ())]
@@ -429,6 +485,15 @@ class PostgresJournal:
             raise DamagedError(
                 f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
             ) from error
+
+
+def dialect(schema: str) -> dict[str, str]:
+    """What stands for the names in the SQL; `schema` ends with a dot.
+
+    The server does not send a text that is too large. It knows its size without reading it.
+    """
+    text = f"CASE WHEN octet_length({{0}}) <= {LARGEST_ROW} THEN {{0}} END"
+    return sql.dialect(schema, "BIGINT", "DOUBLE PRECISION", text)
 
 
 _NOW = "extract(epoch FROM clock_timestamp())::float8"

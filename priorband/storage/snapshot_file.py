@@ -7,7 +7,6 @@ the file `study.snapshot`. What it holds is defined in `priorband/durable/snapsh
 
 import os
 import re
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import blake2b
@@ -97,19 +96,22 @@ class SnapshotFile:
             return
         part = self.path.with_name(f"{SNAPSHOT_NAME}.{os.urandom(8).hex()}.part")
         with suppress(OSError, FormatError):
-            self._remove_abandoned()
             try:
                 descriptor = open_own(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(data)
+                self._remove_abandoned(os.lstat(part).st_mtime)
                 os.replace(part, self.path)
             finally:
                 part.unlink(missing_ok=True)
 
-    def _remove_abandoned(self) -> None:
-        """Remove what processes left that were killed while they were writing."""
+    def _remove_abandoned(self, now: float) -> None:
+        """Remove what processes left that were killed while they were writing.
+
+        `now` is the time of a new file: the clock of this process may differ from that of files.
+        """
         for part in self.path.parent.glob(f"{SNAPSHOT_NAME}.*.part"):
-            if time.time() - os.lstat(part).st_mtime > _ABANDONED_AFTER:
+            if now - os.lstat(part).st_mtime > _ABANDONED_AFTER:
                 part.unlink(missing_ok=True)
 
 

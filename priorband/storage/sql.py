@@ -1,7 +1,8 @@
 """The SQL that SQLite and PostgreSQL share: one table of records, one of leases.
 
 In the texts, `{s}` stands for the schema with its dot, `{int}` and `{real}` for the names of 64-bit
-types, and `%s` for a value.
+types, and `%s` for a value. `{worker}` and the names of other columns with text stand for their
+values, or for NULL if a text is too large to be sent: see `dialect`.
 """
 
 import math
@@ -12,7 +13,7 @@ from typing import Any
 from priorband.errors import DamagedError
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.identity import Owner
-from priorband.storage.journal import Beat, Lease, Row, Transaction
+from priorband.storage.journal import LARGEST_ROW, Beat, Lease, Row, Transaction
 
 TABLES = (
     "CREATE TABLE {s}record (seq {int} PRIMARY KEY, kind TEXT NOT NULL, trial {int}, "
@@ -23,21 +24,27 @@ TABLES = (
     "suspected {real}, step {real}, loss {real})",
 )
 RECORD_COLUMNS = "seq, kind, trial, worker, at, body, seal"
+RECORD_VALUES = "seq, {kind}, trial, {worker}, at, {body}, seal"
 _LEASE_COLUMNS = (
     "trial, attempt, worker, host, machine, place, pid, started, until, seconds, suspected, "
     "step, loss"
 )
-SELECT_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq > %s ORDER BY seq"
+_LEASE_VALUES = (
+    "trial, attempt, {worker}, {host}, {machine}, {place}, pid, {started}, until, seconds, "
+    "suspected, step, loss"
+)
+_TEXTS = ("kind", "worker", "body", "host", "machine", "place", "started")
+SELECT_RECORDS = f"SELECT {RECORD_VALUES} FROM {{s}}record WHERE seq > %s ORDER BY seq"
 SELECT_PAGE = (
-    f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
+    f"SELECT {RECORD_VALUES} FROM {{s}}record WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT %s"
 )
 SELECT_NUMBERED_RECORDS = (
-    f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE seq IN ({{{{numbers}}}}) ORDER BY seq"
+    f"SELECT {RECORD_VALUES} FROM {{s}}record WHERE seq IN ({{{{numbers}}}}) ORDER BY seq"
 )
 SELECT_LAST_NUMBER = "SELECT seq FROM {s}record ORDER BY seq DESC LIMIT 1"
-SELECT_TRIAL_RECORDS = f"SELECT {RECORD_COLUMNS} FROM {{s}}record WHERE trial = %s ORDER BY seq"
-SELECT_FIRST_RECORD = f"SELECT {RECORD_COLUMNS} FROM {{s}}record ORDER BY seq LIMIT 1"
-SELECT_LEASES = f"SELECT {_LEASE_COLUMNS} FROM {{s}}lease ORDER BY trial"
+SELECT_TRIAL_RECORDS = f"SELECT {RECORD_VALUES} FROM {{s}}record WHERE trial = %s ORDER BY seq"
+SELECT_FIRST_RECORD = f"SELECT {RECORD_VALUES} FROM {{s}}record ORDER BY seq LIMIT 1"
+SELECT_LEASES = f"SELECT {_LEASE_VALUES} FROM {{s}}lease ORDER BY trial"
 INSERT_RECORD = f"INSERT INTO {{s}}record ({RECORD_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
 INSERT_LEASE = (
     f"INSERT INTO {{s}}lease ({_LEASE_COLUMNS}) "
@@ -60,8 +67,16 @@ STATEMENTS = (
 _RECORD_TYPES = {(int, str, trial, str, float, str, int) for trial in (int, NoneType)}
 _LEASE_TYPES = (int, int, str, str, str, str, int, str, float, float)
 
+TOO_LARGE = f"has more than {LARGEST_ROW} bytes, so it is not read"
+
 Statement = tuple[str, tuple[Any, ...]]
 """One of `STATEMENTS`, and its values."""
+
+
+def dialect(schema: str, integer: str, real: str, text: str = "{}") -> dict[str, str]:
+    """What stands for the names in the texts; `text` is a template for a column with text."""
+    values = {name: text.format(name) for name in _TEXTS}
+    return {"s": schema, "int": integer, "real": real, **values}
 
 
 def write_statements(transaction: Transaction) -> list[Statement]:
@@ -84,13 +99,11 @@ def numbered(statement: str, numbers: Iterable[int]) -> str:
     return statement.replace("{numbers}", ",".join(map(str, map(int, numbers))) or "NULL")
 
 
-def checked_page(results: Iterable[Any], where: str, after: int) -> list[Row]:
-    """Records that come after one, as `checked_rows` checks them; at least one is expected."""
-    rows = checked_rows(results, where)
+def check_page(rows: list[Row], where: str, after: int) -> None:
+    """Raise `DamagedError` unless there is a record, and the first one comes after `after`."""
     if not rows or rows[0].seq <= after:
         problem = f"{rows[0].seq} is out of order" if rows else f"{after + 1} is missing"
         raise DamagedError(f"{where} is damaged: record {problem}. {salvage_hint(where)}")
-    return rows
 
 
 def last_number(results: Sequence[Any], where: str) -> int:
@@ -115,7 +128,9 @@ def checked_rows(results: Iterable[Any], where: str) -> list[Row]:
     rows: list[Row] = []
     for columns in results:
         row = Row._make(columns)
-        if not _well_typed(row):
+        if _lacks_text(row):
+            problem = f"lacks a text, or has one of more than {LARGEST_ROW} bytes"
+        elif not _well_typed(row):
             problem = "has a column of the wrong type"
         elif rows and rows[-1].seq >= row.seq:
             problem = "is out of order"
@@ -143,6 +158,11 @@ def checked_leases(results: Iterable[Any], where: str) -> list[Lease]:
             f"{salvage_hint(where)}"
         ) from None
     return leases
+
+
+def _lacks_text(row: Row) -> bool:
+    """Whether a text is missing, as one does that is too large to be sent."""
+    return row.body is None or row.kind is None or row.worker is None
 
 
 def _well_typed(row: Row) -> bool:

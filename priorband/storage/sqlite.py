@@ -10,28 +10,40 @@ import ctypes
 import os
 import sqlite3
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, final
-from urllib.parse import quote
+from typing import Any, Literal, TypeVar, final
 
 from priorband.errors import DamagedError, StorageError
 from priorband.storage import sql
+from priorband.storage.file_clock import FileClock
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME, HighWater, salvage_hint
-from priorband.storage.journal import PAGE, Beat, Lease, Meanwhile, Row, Transaction, sealed
+from priorband.storage.journal import (
+    PAGE,
+    Beat,
+    Lease,
+    Meanwhile,
+    Row,
+    Transaction,
+    refuse_to_write,
+    sealed,
+)
 from priorband.storage.open_files import OpenFiles
+from priorband.storage.permissions import require_writable
+from priorband.storage.read_only_database import ReadOnlyDatabase
 from priorband.storage.safe_files import refuse_link, sync_folder
 from priorband.storage.snapshot_file import Snapshot, SnapshotFile, unpacked
 from priorband.storage.sqlite_file import (
+    BUSY_TIMEOUT,
     DATABASE_NAME,
-    configure,
+    connect,
     create_tables,
     has_tables,
+    require_database,
     require_version,
     set_journal_mode,
     translated_errors,
@@ -39,7 +51,6 @@ from priorband.storage.sqlite_file import (
 from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 
-BUSY_TIMEOUT = 10.0  # seconds that SQLite itself waits for a lock
 LONG_LOG = 4 << 20  # bytes of the write-ahead log at which it is copied into the database
 LOG_STEP = 1 << 20  # bytes by which the log grows before the next attempt, if one did not succeed
 READERS_TIMEOUT = 0.02  # seconds that copying the log waits for readers
@@ -52,7 +63,8 @@ _SYNCHRONOUS: dict[_Use, str] = {
     "write, sync later": "NORMAL",  # `WalSync` syncs the log
     "beat": "NORMAL",  # a lost renewal does no harm
 }
-_DIALECT = {"s": "main.", "int": "INTEGER", "real": "REAL"}
+T = TypeVar("T")
+_DIALECT = sql.dialect("main.", "INTEGER", "REAL")
 _SQL = {text: text.format(**_DIALECT).replace("%s", "?") for text in sql.STATEMENTS}
 
 
@@ -66,11 +78,13 @@ class SqliteJournal:
         self.read_only = read_only
         self.say: Callable[[str], None] = lambda text: None
         """Not used: a write lock that is not free for long raises an error."""
+        self.waiting: Callable[[], None] = lambda: None
+        """Called while the write lock is not free; may raise, to stop waiting."""
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
-        self._head = HighWater(folder)
         self._connections: dict[_Use, sqlite3.Connection] = {}
         self._files = OpenFiles(folder)
+        self._head = HighWater(folder, self._files.open_folder)
         self._write_lock = WriteLock(folder, self._refuse_lost_files)
         self._wal_sync = WalSync(folder)
         self._known = (0, 0)
@@ -83,6 +97,9 @@ class SqliteJournal:
         self._head_compared = False
         """Whether the record that the head file names was read and compared with it."""
         self._snapshot = SnapshotFile(folder)
+        self._clock = FileClock(folder, read_only)
+        self._read_only = ReadOnlyDatabase(folder)
+        """How it is read if it was opened to be read only."""
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
@@ -98,11 +115,12 @@ class SqliteJournal:
 
     def prepare(self) -> None:
         """Create the folder and the tables, unless they exist."""
+        refuse_to_write(self)
         with translated_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex, translated_errors(self.folder), self._write_lock.acquire():
             self._head.create()
-            with closing(self._connect("rwc")) as connection:
+            with closing(connect(self.folder, "mode=rwc")) as connection:
                 set_journal_mode(connection, self.folder)
                 connection.execute("BEGIN IMMEDIATE")
                 create_tables(connection, self.where)
@@ -112,10 +130,8 @@ class SqliteJournal:
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
-            query = self._connection("read").execute(_SQL[sql.SELECT_RECORDS], (after,))
-            with closing(query) as results:
-                rows = sql.checked_rows(results, self.where)
+            seq, seal = self._read_head()
+            rows = self._read_rows(_SQL[sql.SELECT_RECORDS], (after,))
             self._check_head(rows, after, seq, seal)
             self._remember(rows)
             if after and not self._head_compared and 0 < seq <= after:  # not among the rows
@@ -130,15 +146,14 @@ class SqliteJournal:
         being copied back.
         """
         with self._mutex, translated_errors(self.folder):
-            seq, seal = self._head.read()
-            newest = self._connection("read").execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall()
+            seq, seal = self._read_head()
+            newest = self._query(lambda link: link.execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall())
             last, after = sql.last_number(newest, self.where), 0
         self._check_head([], last, seq, seal)
         while after < last:
             with self._mutex, translated_errors(self.folder):
-                run = self._connection("read").execute
-                with closing(run(_SQL[sql.SELECT_PAGE], (after, last, size))) as results:
-                    rows = sql.checked_page(results, self.where, after)
+                rows = self._read_rows(_SQL[sql.SELECT_PAGE], (after, last, size))
+                sql.check_page(rows, self.where, after)
             after = rows[-1].seq
             if after >= seq:
                 self._check_head(rows, after, seq, seal)
@@ -147,18 +162,14 @@ class SqliteJournal:
     def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
         """The records with these numbers, in order. Needs no lock."""
         with self._mutex, translated_errors(self.folder):
-            text = sql.numbered(_SQL[sql.SELECT_NUMBERED_RECORDS], numbers)
-            with closing(self._connection("read").execute(text)) as results:
-                return sql.checked_rows(results, self.where)
+            return self._read_rows(sql.numbered(_SQL[sql.SELECT_NUMBERED_RECORDS], numbers))
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""
         with self._mutex, translated_errors(self.folder):
-            connection, rows = self._connection("read"), list[Row]()
-            head = self._head.read()  # before the tables: another process may create the study
-            if has_tables(connection, self.where):
-                results = connection.execute(_SQL[sql.SELECT_FIRST_RECORD]).fetchall()
-                rows = sql.checked_rows(results, self.where)
+            self._query(lambda link: None)  # opens it, and raises an error if it is not a study
+            head = self._read_head()  # before the tables: another process may create the study
+            rows = self._query(self._first_rows)
             if not rows:
                 self._check_head([], 0, *head)
             return rows[0] if rows else None
@@ -166,14 +177,34 @@ class SqliteJournal:
     def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
         with self._mutex, translated_errors(self.folder):
-            query = self._connection("read").execute(_SQL[sql.SELECT_TRIAL_RECORDS], (trial,))
-            return sql.checked_rows(query.fetchall(), self.where)
+            return self._read_rows(_SQL[sql.SELECT_TRIAL_RECORDS], (trial,))
 
     def leases(self) -> list[Lease]:
         """The leases: which worker holds which trial. Needs no lock."""
         with self._mutex, translated_errors(self.folder):
-            results = self._connection("read").execute(_SQL[sql.SELECT_LEASES])
-            return sql.checked_leases(results, self.where)
+            return self._query(
+                lambda link: sql.checked_leases(link.execute(_SQL[sql.SELECT_LEASES]), self.where)
+            )
+
+    def _first_rows(self, connection: sqlite3.Connection) -> list[Row]:
+        if not has_tables(connection, self.where):
+            return []
+        results = connection.execute(_SQL[sql.SELECT_FIRST_RECORD]).fetchall()
+        return sql.checked_rows(results, self.where)
+
+    def _read_rows(self, text: str, values: tuple[int, ...] = ()) -> list[Row]:
+        def rows(connection: sqlite3.Connection) -> list[Row]:
+            with closing(connection.execute(text, values)) as results:
+                return sql.checked_rows(results, self.where)
+
+        return self._query(rows)
+
+    def _query(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """What a query gives, which gets the connection for reading."""
+        self._after_fork()
+        if self.read_only:
+            return self._read_only.run(query)
+        return query(self._connection("read"))
 
     def snapshot(self) -> Snapshot | None:
         """The stored snapshot; None if there is none that can be read."""
@@ -188,8 +219,8 @@ class SqliteJournal:
         self._snapshot.write(data, replace)
 
     def now(self) -> float:
-        """This machine's clock, in seconds since 1970."""
-        return time.time()
+        """The clock of the folder's file system, in seconds since 1970."""
+        return self._clock.now()
 
     @contextmanager
     def transaction(
@@ -199,11 +230,13 @@ class SqliteJournal:
 
         def catch_up() -> None:
             nonlocal after
+            self.waiting()
             rows = self.read(after)
             if rows:
                 after = rows[-1].seq
                 meanwhile(rows)
 
+        refuse_to_write(self)
         with self._mutex, translated_errors(self.folder):
             self._after_fork()
             with self._write_lock.acquire(catch_up), self._transaction(after) as transaction:
@@ -255,6 +288,7 @@ class SqliteJournal:
 
         Renewals are not synced: one that is lost in a power failure does no harm.
         """
+        refuse_to_write(self)
         with self._beat_mutex, translated_errors(self.folder):
             connection = self._connection("beat")
             self._refuse_lost_files(connection)
@@ -296,6 +330,7 @@ class SqliteJournal:
             for use in sorted(self._connections, key=lambda use: use != "read"):
                 self._connections[use].close()  # the last writer copies the log back
             self._connections.clear()
+            self._read_only.close()
             self._files.forget_log()
             self._head.close()
             self._write_lock.close()
@@ -370,7 +405,7 @@ class SqliteJournal:
     def _has_known_records(self) -> bool:
         """Whether the files hold all records up to the last one that this process knows."""
         seal, known = 0, self._known[0] == 0
-        with closing(self._connect("ro")) as connection:  # a new one, which remembers no pages
+        with closing(connect(self.folder, "mode=ro")) as connection:  # a new one: it has no cache
             results = connection.execute(_SQL[sql.SELECT_RECORDS], (0,))
             for number, row in enumerate(sql.checked_rows(results, self.where), 1):
                 if row.seq != number or row.seal != sealed(seal, row):
@@ -379,11 +414,27 @@ class SqliteJournal:
                 known |= (number, seal) == self._known
         return known
 
+    def _read_head(self) -> tuple[int, int]:
+        """The number and the seal in the head file; `StorageError` if the folder was moved away.
+
+        If only the file was removed, what this process knows takes its place until the next write.
+        """
+        try:
+            return self._head.read()
+        except DamagedError:
+            self._refuse_lost_files()
+            if self._known[0] and not self._head.path.exists():
+                return self._known
+            return self._head.read()  # it is back, or was never there
+
     def _check_head(self, rows: list[Row], after: int, seq: int, seal: int) -> None:
         """Raise `DamagedError` if the record that the head file names is missing, or differs."""
         last = rows[-1].seq if rows else after
         same = all(row.seal == seal for row in rows if row.seq == seq)
         if last < seq or not same:
+            self._refuse_lost_files()  # it is the head file of another study
+            if self._read_head() != (seq, seal):
+                raise StorageError(f"{self._head.path} was replaced while it was read. Try again.")
             problem = f"ends at record {last}" if last < seq else f"has another record {seq}"
             raise DamagedError(
                 f"{self.where} is damaged: {self._head.path.name} says that record {seq} was "
@@ -399,14 +450,11 @@ class SqliteJournal:
         self._after_fork()
         connection = self._connections.get(use)
         if connection is None or _closed(connection):
-            if not (self.folder / DATABASE_NAME).exists():
-                raise StorageError(
-                    f"{self.folder / DATABASE_NAME} does not exist. Was it removed or moved while "
-                    "the study was open?"
-                )
+            require_database(self.folder)
+            require_writable(self.folder)
             self._files.remember_database()
-            read_only = self.read_only or (use == "read" and not self._may_need_rollback())
-            connection = self._connect("ro" if read_only else "rw", _SYNCHRONOUS[use])
+            mode = "ro" if use == "read" and not self._may_need_rollback() else "rw"
+            connection = connect(self.folder, f"mode={mode}", _SYNCHRONOUS[use])
             try:
                 has_tables(connection, self.where)
             except BaseException:
@@ -430,31 +478,16 @@ class SqliteJournal:
         """
         return not self._local or (self.folder / f"{DATABASE_NAME}-journal").exists()
 
-    def _connect(self, mode: str, synchronous: str = "FULL") -> sqlite3.Connection:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            refuse_link(self.folder / (DATABASE_NAME + suffix))
-        path = quote(os.fsencode(self.folder / DATABASE_NAME))
-        connection = sqlite3.connect(
-            f"file:{path}?mode={mode}",
-            timeout=BUSY_TIMEOUT,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=True,
-        )
-        try:
-            configure(connection, synchronous)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
     def _after_fork(self) -> None:
         """Stop using the files and connections of the parent process after a fork."""
         if self._pid != os.getpid():
             self._pid = os.getpid()
             _inherited.append((self._connections, self._head, self._write_lock, self._wal_sync))
+            _inherited.append(self._read_only)
+            self._read_only = ReadOnlyDatabase(self.folder)
             self._wal_sync = WalSync(self.folder)
-            self._connections, self._head = {}, HighWater(self.folder)
+            self._connections = {}
+            self._head = HighWater(self.folder, self._files.open_folder)
             self._write_lock = WriteLock(self.folder, self._refuse_lost_files)
             self._files.forget_log()
 

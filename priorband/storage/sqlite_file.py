@@ -1,27 +1,30 @@
 """The file `study.db`: how it is opened, checked and created, and what its errors mean."""
 
+import errno
+import os
 import sqlite3
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
 from priorband.storage import sql
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import salvage_hint
-from priorband.storage.journal import BASE_FORMAT, FORMAT, refuse_version
-from priorband.storage.json_text import LONGEST
+from priorband.storage.journal import BASE_FORMAT, FORMAT, LARGEST_ROW, refuse_version
+from priorband.storage.safe_files import refuse_link
 
 DATABASE_NAME = "study.db"
 APPLICATION_ID = 0x50424E44
 """What marks a SQLite file as a study: "PBND"."""
 TABLES = tuple(table.format(s="", int="INTEGER", real="REAL") for table in sql.TABLES)
 
+BUSY_TIMEOUT = 10.0  # seconds that SQLite itself waits for a lock
 LOG_SIZE_LIMIT = 5 << 20
 """To how many bytes SQLite cuts its write-ahead log when it starts it from scratch."""
 
-_MAX_ROW_BYTES = 5 * LONGEST  # SQLite allocates no memory for a row that claims to be longer
 _PRAGMAS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
@@ -43,6 +46,7 @@ _TEMPORARY_ERRORS = {
     sqlite3.SQLITE_INTERRUPT: "was interrupted",
 }
 """SQLite's errors that may go away by themselves; all others mean damage."""
+_NO_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
@@ -53,13 +57,16 @@ def translated_errors(folder: Path) -> Iterator[None]:
     except PriorbandError:
         raise
     except OSError as error:
-        raise StorageError(f"{folder} cannot be read or written ({error}).") from error
+        hint = " Check the permissions of the folder and of the files in it, and those of the disk."
+        hint = hint if error.errno in _NO_PERMISSION else ""
+        raise StorageError(f"{folder} cannot be read or written ({error}).{hint}") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in _TEMPORARY_ERRORS:
             raise StorageError(f"{folder} {_TEMPORARY_ERRORS[code]} ({error}).") from error
+        problem = f"a record {sql.TOO_LARGE}" if is_too_large(error) else error
         raise DamagedError(
-            f"{folder / DATABASE_NAME} is damaged ({error}). {salvage_hint(folder)}"
+            f"{folder / DATABASE_NAME} is damaged ({problem}). {salvage_hint(folder)}"
         ) from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a name that is not UTF-8
         raise DamagedError(
@@ -68,9 +75,42 @@ def translated_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
+def require_database(folder: Path) -> None:
+    """Raise `StorageError` if there is no database in a folder."""
+    if not (folder / DATABASE_NAME).exists():
+        raise StorageError(
+            f"{folder / DATABASE_NAME} does not exist. Was it removed or moved while the study was "
+            "open?"
+        )
+
+
+def connect(folder: Path, options: str, synchronous: str = "FULL") -> sqlite3.Connection:
+    """Open the database in a folder, with the options of an SQLite URI, such as `mode=ro`."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        refuse_link(folder / (DATABASE_NAME + suffix))
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(folder / DATABASE_NAME))}?{options}",
+        timeout=BUSY_TIMEOUT,
+        isolation_level=None,
+        check_same_thread=False,
+        uri=True,
+    )
+    try:
+        configure(connection, synchronous)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether SQLite raised an error for a row of more than `LARGEST_ROW` bytes, and read none."""
+    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_TOOBIG
+
+
 def configure(connection: sqlite3.Connection, synchronous: str = "FULL") -> None:
     """Set how much a connection trusts the file, and how often it syncs (`synchronous`)."""
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_ROW_BYTES)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW)
     for pragma in (*_PRAGMAS, f"synchronous = {synchronous}"):
         connection.execute(f"PRAGMA {pragma}")
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeVar, final
 
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.study import DurableStudy
-from priorband.errors import PriorbandError, StorageError
+from priorband.errors import PriorbandError, StorageError, TrialError
 from priorband.storage.spool import Spool
 from priorband.values import frozen
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
@@ -70,7 +70,12 @@ class Worker:
         self.runner = TrialRunner(study, objective, options, self.stop_signals, tick)
         self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
         self._assignments = 0
+        self._digest = ""
+        """The digest of the configuration that was assigned last."""
         study.report_trouble(say)
+        self._has_report = False
+        """Whether a report is being submitted."""
+        self._stopping_since: float | None = None
         self._full_since: float | None = None
         """When a trial first found a disk full; None if the last one has ended in another way."""
         self._waits = 0
@@ -80,6 +85,7 @@ class Worker:
         """Evaluate trials until the budget is spent, or until asked to stop."""
         with self.stop_signals:
             try:
+                self.study.journal.waiting = self._stop_waiting
                 self._say_refused_places()
                 self._submit_spooled()
                 self._retry(self.runner.checkpoints.claim)
@@ -88,6 +94,22 @@ class Worker:
                 return WorkerEnd("stopped", self.stop_signals.reason)
             except PriorbandError as error:
                 return WorkerEnd("storage", str(error))
+            finally:
+                self.study.journal.waiting = lambda: None
+
+    def _stop_waiting(self) -> None:
+        """Raise if the worker was asked to stop, and others do not let it write.
+
+        Without a report there is nothing to wait for. A report is kept in the spool after `grace`.
+        """
+        if not self.stop_signals.reason:
+            return
+        if not self._has_report:
+            raise KeyboardInterrupt(self.stop_signals.reason)
+        now = time.monotonic()
+        self._stopping_since = self._stopping_since or now
+        if now - self._stopping_since > self.options.grace:
+            raise StorageError(f"{self.study.where} is busy: the write lock was not free.")
 
     def _work(self) -> WorkerEnd:
         report: Report | None = None
@@ -105,6 +127,7 @@ class Worker:
                 return WorkerEnd("stopped", self.stop_signals.reason)
             if isinstance(answer, Assignment):
                 self._assignments += 1
+                self._digest = self.study.config_digest(answer.trial.config)
                 pause = FIRST_POLL
                 report = self._wait_if_full(self._evaluate(answer))
                 continue
@@ -177,12 +200,13 @@ class Worker:
     def _turn(self, report: Report | None, request: str) -> Assignment | Idle | None:
         """Submit a report and request a trial; spool the report while storage does not respond."""
         spooled: Path | None = None
+        self._has_report = report is not None
 
         def spool() -> None:
             nonlocal spooled
             if report is not None and spooled is None and report.failure != "preempted":
                 name = f"{report.trial}-{report.attempt}"
-                spooled = self._spool.put(name, report.to_data())
+                spooled = self._spool.put(name, {**report.to_data(), "config": self._digest})
                 if spooled:
                     self.say(
                         f"The result of trial {report.trial} is kept in {spooled} until it can be "
@@ -241,6 +265,8 @@ class Worker:
         for path, data in self._spool.waiting().items():
             try:
                 report = Report.from_data(data)
+                self._retry(self.study.refresh)
+                self._require_trial(report.trial, data.get("config"))
                 self._retry(partial(self.study.turn, report, ""))
             except StorageError:  # do not skip it: there may be no later worker
                 raise
@@ -249,6 +275,23 @@ class Worker:
                 continue
             self.say(f"Submitted the result of trial {report.trial} from {path}.")
             self._spool.remove(path)
+
+    def _require_trial(self, number: int, digest: object) -> None:
+        """Raise `TrialError` if a spooled result is not of the trial that has this number.
+
+        A copy of a study has the same id, and goes its own way. So does one from a backup.
+        """
+        history = self.study.state.history
+        if number >= len(history):
+            difference = f"there is no trial {number}"
+        elif digest not in (None, self.study.config_digest(history.trial(number).config)):
+            difference = f"trial {number} has another configuration"
+        else:
+            return
+        raise TrialError(
+            f"{difference} in {self.study.where}. It may be of a copy of this study, or from "
+            "before a backup was restored. Delete the file if you do not need it."
+        )
 
     def _remove_old_checkpoints(self, report: Report) -> None:
         """Remove checkpoints that are no longer needed after a report."""

@@ -59,8 +59,9 @@ def test_the_first_limit_that_is_reached_ends_the_study(study: pb.DurableStudy) 
 
 
 def test_hours_count_the_time_in_which_somebody_was_at_work(
-    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    study = pb.open_study(tmp_path, SPACE, EPOCHS, method="random", lease=5000)
     clock = 1_000_000.0
     monkeypatch.setattr(study.journal, "now", lambda: clock)
     study.limit(pb.Budget(hours=1))
@@ -87,6 +88,7 @@ def test_what_a_lost_worker_did_not_do_is_not_counted(
     monkeypatch.setattr(study.journal, "now", lambda: clock)
     monkeypatch.setattr("priorband.durable.expiry.liveness", lambda owner: "dead")
     study.turn(None, "a")
+    study.heartbeat.release(0)  # a dead process holds nothing
     clock += 100 * 3600  # the machine was off; the last sign of life was at the claim
     taken = study.turn(None, "b")
     assert isinstance(taken, Assignment) and taken.attempt == 2

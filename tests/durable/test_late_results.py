@@ -1,6 +1,9 @@
 """A loss that comes after its trial has failed: kept, used, and no decision is changed."""
 
+import csv
+import io
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +11,17 @@ import pytest
 from servers import fresh_url
 
 import priorband as pb
+from priorband.cli.entry_point import main
+from priorband.display.overview import study_overview
 from priorband.durable.messages import Assignment, Report
+from priorband.durable.snapshot import packed_snapshot, restore
+from priorband.durable.view import StudyView
+from priorband.failures import FailureKind
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
 from priorband.storage.json_text import from_json
+from priorband.storage.snapshot_file import unpacked
+from priorband.storage.spool import Spool
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker
 
@@ -166,3 +176,110 @@ def test_a_real_worker_that_comes_back_has_not_trained_for_nothing(tmp_path: Pat
         assert Worker(study, objective, WorkerOptions(fresh_process=False)).run().status == "done"
         assert study.best is not None and study.best.loss == 0.25
         assert study.spending().trials == 1 and study.ledger.failures == {"raised": 1}
+
+
+def test_a_report_that_does_not_count_is_not_in_the_way_of_one_that_does(
+    study: pb.DurableStudy,
+) -> None:
+    failed_at_attempt_2(study)
+    study.turn(Report(0, 2, 0.125), "")  # this attempt has reported that it failed
+    study.turn(Report(0, 7, 0.125), "")  # never handed out
+    study.turn(Report(0, 1, 0.25), "")
+    assert study.best is not None and study.best.loss == 0.25
+    assert [remark["text"][-16:] for remark in records(study, "remark")][2] == "added as trial 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"), [("memory", False), ("crashed", False), ("preempted", True)]
+)
+def test_an_attempt_that_has_reported_its_failure_has_no_late_success(
+    study: pb.DurableStudy, kind: FailureKind, counts: bool
+) -> None:
+    taken(study, "one")
+    study.turn(Report(0, 1, None, kind, "its own report"), "")
+    assert taken(study, "two") == (0, 2)
+    study.turn(Report(0, 2, None, "raised", "a broken machine"), "")
+    study.turn(Report(0, 1, 0.25), "")
+    assert (study.best is not None) is counts
+
+
+@pytest.mark.parametrize("attempt", [0, 2, -1])
+@pytest.mark.parametrize("loss", [0.25, None])
+def test_a_report_of_an_attempt_that_was_never_made_is_only_a_remark(
+    study: pb.DurableStudy, attempt: int, loss: float | None
+) -> None:
+    taken(study, "one")
+    study.turn(Report(0, attempt, loss, None if loss else "raised"), "")
+    assert not study.state.history.finished and 0 in study.ledger.running
+    assert len(records(study, "remark")) == 1
+    study.turn(Report(0, 1, 0.5), "")
+    assert study.best is not None and study.best.loss == 0.5
+
+
+def test_a_late_result_from_the_spool_is_added(study: pb.DurableStudy, tmp_path: Path) -> None:
+    failed_at_attempt_2(study)
+    report = Report(0, 1, 0.25, details={"cost": 3.0})
+    file = Spool(study.ledger.study).put("late", report.to_data())
+    assert file is not None
+    study.limit(pb.Budget(trials=1))
+    assert Worker(study, lambda trial: 0.5, WorkerOptions(fresh_process=False)).run()
+    assert study.best is not None and study.best.loss == 0.25 and study.spending().cost == 3
+    assert not file.exists()
+
+
+def test_it_is_shown_in_the_direction_of_the_user_and_in_the_table(
+    where: str, tmp_path: Path
+) -> None:
+    with pb.open_study(where, SPACE, EPOCHS, maximize=True, folder=tmp_path / "study") as study:
+        failed_at_attempt_2(study)
+        study.turn(Report(0, 1, -0.75, details={"cost": 3.0, "seconds": 9.5}), "")
+        overview = study_overview(study, [], study.journal.now())
+        assert overview.best is not None and overview.best.value == 0.75
+    text = io.StringIO()
+    with redirect_stdout(text):
+        assert main(["export", where]) == 0
+    rows = list(csv.DictReader(io.StringIO(text.getvalue())))
+    assert [(row["status"], row["value"], row["origin"]) for row in rows] == [
+        ("failed", "", "mode"),
+        ("succeeded", "0.75", "imported"),
+    ]
+    assert (rows[1]["cost"], rows[1]["seconds"]) == ("3.0", "9.5")
+
+
+def test_a_snapshot_after_it_stands_for_the_same_study(study: pb.DurableStudy) -> None:
+    failed_at_attempt_2(study)
+    study.turn(Report(0, 1, 0.25, details={"cost": 3.0}), "")
+    view = study._view
+    data = packed_snapshot(SPACE, view.state.history, view.ledger)
+    snapshot, first = unpacked(data or b""), study.journal.first()
+    assert snapshot is not None and first is not None
+    other = StudyView(study.problem, "", "me")
+    restore(other, first, snapshot)
+    assert other.state.history.events == view.state.history.events
+    assert other.ledger.to_data() == view.ledger.to_data()
+    assert taken(study, "next") == (2, 1) and study.replay().exact
+
+
+def test_a_trial_is_not_retried_if_its_result_came_late(
+    study: pb.DurableStudy, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed_at_attempt_2(study)
+    study.turn(Report(0, 1, 0.25), "")
+    assert main(["retry", where, "--failed"]) == 0
+    said = capsys.readouterr().out
+    assert "tried next: 0 trials." in said
+    assert "Skipped, because their result was added later: 1 trial." in said
+    assert main(["retry", where, "0"]) == 0  # if it is asked for
+    study.refresh()
+    assert taken(study, "again") == (2, 1)
+
+
+def test_a_late_result_may_come_after_the_trial_was_retried(study: pb.DurableStudy) -> None:
+    failed_at_attempt_2(study)
+    study.retry([0])
+    assert taken(study, "again") == (1, 1)
+    study.turn(Report(1, 1, 0.5), "")
+    study.turn(Report(0, 1, 0.25), "")
+    history = study.state.history
+    assert history.trial(1).config == history.trial(2).config == history.trial(0).config
+    assert study.best is not None and study.best.loss == 0.25 and study.replay().exact

@@ -151,11 +151,12 @@ def test_a_worker_has_its_own_patience(tmp_path: Path) -> None:
 def test_a_study_that_cannot_be_written_does_not_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("priorband.durable.study.time.sleep", _forbidden)
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         trial = study.ask(hold=100)
-    with pb.open_study(tmp_path, read_only=True) as study, pytest.raises(StorageError):
-        study.tell(trial, 0.5)
+    with pb.open_study(tmp_path, read_only=True) as study:
+        monkeypatch.setattr("priorband.durable.study.time.sleep", _forbidden)
+        with pytest.raises(StorageError):
+            study.tell(trial, 0.5)
 
 
 def _forbidden(seconds: float) -> None:

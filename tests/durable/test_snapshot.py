@@ -92,7 +92,8 @@ def everything(view: StudyView) -> str:
     ledger = {
         name: [_slots(each) for each in part.values()] if name in ("running", "waiting") else part
         for name, part in vars(view.ledger).items()
-    }
+        if name != "active"
+    } | view.ledger.active.to_data()
     history = view.state.history
     queries = (history.events, history.trials, history.observations, history.running)
     leaders = (history.best, history.incumbent, history.spent, history.resources, history.drawn)
@@ -430,6 +431,14 @@ DOUBTFUL: dict[str, Callable[[Path], None]] = {
     "another type of number": change_ledger(units="12"),
     "a count that is a float": change_ledger(trials=3.0),
     "a cost that is not finite": change_ledger(cost=1e999),
+    "an endless time": change_ledger(seconds=1e999),
+    "a time before all others": change_ledger(last=-1e999),
+    "nobody at work": change_ledger(busy=False),
+    "no times of workers, as in older versions": change_ledger(workers=None),
+    "a worker without a time": change_ledger(workers=[["me", 1.0]]),
+    "a worker whose time is a text": change_ledger(workers=[["me", "1", 1.0]]),
+    "a worker without a name": change_ledger(workers=[[7, 1.0, 1.0]]),
+    "too many workers": change_ledger(workers=[[str(n), 1.0, 1.0] for n in range(99)]),
     "an unknown limit": change_ledger(budget={"lives": 9}),
     "no trial running": change_ledger(running=[]),
     "a waiting trial that does not run": change_ledger(waiting=[1]),

@@ -73,7 +73,7 @@ def test_a_row_that_claims_much_memory(shapes: Shapes, place: Path) -> None:
         data[cell : cell + len(row)] = row
 
     alter_file(place / "study" / "study.db", claim)
-    with pytest.raises(pb.errors.DamagedError, match="too big"):
+    with pytest.raises(pb.errors.DamagedError, match="more than 5000000 bytes"):
         events(place / "study")
     assert not check(place / "study").sound
 

@@ -407,5 +407,5 @@ def test_a_body_of_a_hundred_megabytes_is_refused(genuine: list[Row], place: Pat
     made = resealed(found)
     folder = write_rows(place / "study", made, end(made))
     refused(folder)
-    assert "too big" in str(check(folder).findings[0])
+    assert "more than 5000000 bytes" in str(check(folder).findings[0])
     assert salvage(folder, place / "new").dropped

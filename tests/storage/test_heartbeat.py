@@ -1,6 +1,7 @@
 """The heartbeat says so when it cannot renew leases, long before they expire."""
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ class Storage:
         self.fails = self.hangs = False
         self.beats = 0
         self.goes_on = threading.Event()
+
+    def now(self) -> float:
+        return time.time()
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         self.beats += 1

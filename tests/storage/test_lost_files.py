@@ -16,6 +16,7 @@ import priorband as pb
 from priorband.durable.messages import Assignment
 from priorband.durable.open import journal_at
 from priorband.errors import DamagedError, StorageError
+from priorband.storage.high_water import HighWater
 from priorband.storage.journal import Beat
 from priorband.storage.spool import VARIABLE, Spool
 from priorband.workers.trial_runner import WorkerOptions
@@ -102,6 +103,34 @@ def test_what_nobody_can_find_is_not_acknowledged(
     assert not (folder / "study.lock").exists() or (folder / "study.head").exists()
 
 
+def _replace_by_another_study(folder: Path) -> None:
+    folder.rename(folder.with_name("away"))
+    with pb.open_study(folder, SPACE, EPOCHS, seed=7) as other:
+        tell(other, 20)
+
+
+@pytest.mark.parametrize(
+    "change", [_replace_folder, _replace_by_another_study], ids=["away", "replaced"]
+)
+def test_a_reader_does_not_take_a_folder_that_was_moved_for_damaged(
+    study: pb.DurableStudy, folder: Path, change: Callable[[Path], object]
+) -> None:
+    """A worker that waits for the write lock reads what others write: it must go on waiting."""
+    change(folder)
+    for read in (
+        lambda: study.journal.read(0),
+        lambda: study.journal.read(3),
+        lambda: list(study.journal.read_in_pages()),
+        lambda: study.is_idle(),
+        lambda: study.refresh(),
+    ):
+        with pytest.raises(StorageError, match="while the study was open"):
+            read()
+    shutil.rmtree(folder)
+    folder.with_name("away").rename(folder)
+    tell(study, 1)
+
+
 def test_a_removal_in_the_middle_of_a_transaction_is_noticed(
     study: pb.DurableStudy, folder: Path
 ) -> None:
@@ -148,6 +177,31 @@ def test_a_new_study_at_the_old_path_is_left_alone(study: pb.DurableStudy, folde
         assert {row.worker for row in rows[1:]} == {other.worker}
     assert told(folder) == 2
     assert told(folder.with_name("away")) == 2
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_the_head_of_a_new_study_is_left_alone(
+    study: pb.DurableStudy, folder: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """The folder is exchanged between the commit and the writing of the head file."""
+    trial, write = study.ask(), HighWater.write
+    if first:
+        study.close()  # so that the head file is opened after the exchange
+
+    def exchange_and_write(head: HighWater, seq: int, seal: int) -> bool:
+        monkeypatch.undo()
+        folder.rename(folder.with_name("away"))
+        with pb.open_study(folder, SPACE, EPOCHS, seed=7) as other:
+            tell(other, 1)
+        return write(head, seq, seal)
+
+    study.patience = 0
+    monkeypatch.setattr(HighWater, "write", exchange_and_write)
+    with pytest.raises(StorageError, match="was replaced by another file"):
+        study.tell(trial, loss(trial))
+    study.close()
+    assert told(folder) == 1
+    assert told(folder.with_name("away")) == 3
 
 
 @pytest.mark.parametrize("names", [("wal",), ("shm",), ("wal", "shm")])
@@ -289,6 +343,33 @@ def test_a_head_file_that_was_removed_is_written_again(
     (folder / "study.head").unlink()
     assert study.tell(trial, loss(trial))
     assert told(folder) == 3
+
+
+def test_a_process_reads_on_without_a_head_file_until_one_is_written(
+    study: pb.DurableStudy, folder: Path
+) -> None:
+    (folder / "study.head").unlink()
+    assert len(study.journal.read(0)) == 5
+    study.refresh()
+    tell(study, 1)
+    assert told(folder) == 3
+
+
+def test_a_folder_that_comes_back_while_it_is_read_is_not_taken_for_damaged(
+    study: pb.DurableStudy, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head file is read while another study is there, and the rest once this one is back."""
+    read = HighWater.read
+
+    def read_elsewhere(head: HighWater) -> tuple[int, int]:
+        monkeypatch.undo()
+        return 4, 123456789
+
+    monkeypatch.setattr(HighWater, "read", read_elsewhere)
+    with pytest.raises(StorageError, match="replaced while it was read"):
+        study.journal.read(0)
+    assert HighWater.read is read
+    assert len(study.journal.read(0)) == 5
 
 
 def test_a_head_file_that_names_another_record_is_noticed(

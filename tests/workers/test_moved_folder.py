@@ -15,6 +15,7 @@ from objectives import EPOCHS, SPACE
 
 import priorband as pb
 from priorband.repair.check import check
+from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.spool import VARIABLE
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
@@ -159,3 +160,28 @@ def test_a_folder_that_is_only_moved_ends_the_worker(tmp_path: Path) -> None:
     assert run(tmp_path / "moved", saves, 1).status == "done"
     with pb.open_study(tmp_path / "moved") as study:
         assert study.best is not None and study.best.loss == 0.25
+
+
+def test_a_worker_waits_if_the_folder_is_away_when_a_trial_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away, said, hold = tmp_path / "away", list[str](), Checkpoints.hold
+
+    def moves(checkpoints: Checkpoints) -> object:
+        monkeypatch.undo()
+        (tmp_path / "study").rename(away)
+        return hold(checkpoints)
+
+    def say(text: str) -> None:
+        said.append(text)
+        if away.exists():
+            away.rename(tmp_path / "study")
+
+    with pb.open_study(tmp_path / "study", SPACE, EPOCHS) as study:
+        study.limit(pb.Budget(trials=2))
+        monkeypatch.setattr(Checkpoints, "hold", moves)
+        options = WorkerOptions(fresh_process=False, keep="all")
+        assert Worker(study, saves, options, say).run().status == "done"
+    assert "was removed or moved while this worker was using it" in said[0]
+    with pb.open_study(tmp_path / "study") as study:
+        assert [one.loss for one in study.state.history.observations] == [0.5, 0.5]

@@ -3,11 +3,13 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,14 @@ from waiting import wait_until
 import priorband as pb
 from priorband.durable.expiry import DOUBT
 from priorband.durable.messages import Assignment, Report
+from priorband.durable.open import journal_at
 from priorband.errors import StorageError
 from priorband.storage import checkpoints
 from priorband.storage.heartbeat import BEATS
 from priorband.storage.json_text import LONGEST, to_json
 from priorband.storage.spool import VARIABLE, Spool
 from priorband.workers.trial_runner import WorkerOptions
-from priorband.workers.worker import Worker
+from priorband.workers.worker import Worker, WorkerEnd
 
 HERE = WorkerOptions(fresh_process=False)
 
@@ -249,3 +252,85 @@ def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_
         vars(study)["turn"] = turned
         assert worker.run().status == "stopped"
         assert list(study.ledger.waiting) == [0] and study.journal.leases() == []
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The place of a study whose write lock may be held for long."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "spool"))
+    monkeypatch.setattr("priorband.storage.write_lock.LOCK_TIMEOUT", 600)
+    monkeypatch.setattr("priorband.storage.postgres.LOCK_TIMEOUT", 600)
+    monkeypatch.setattr("priorband.storage.postgres.LONGEST_WAIT", 0.1)
+    if request.param == "sqlite":
+        return str(tmp_path / "study")
+    return fresh_url(request.getfixturevalue("postgres"))
+
+
+def test_a_worker_that_is_asked_to_stop_does_not_wait_for_the_lock(
+    where: str, tmp_path: Path
+) -> None:
+    with pb.open_study(where, SPACE, EPOCHS, folder=_folder(where, tmp_path)) as study:
+        study.limit(1)
+        worker = Worker(study, value, HERE)
+        worker.stop_signals.request_stop("SIGTERM")
+        with closing(journal_at(where)) as other, other.transaction(study.ledger.seq):
+            assert worker.run() == WorkerEnd("stopped", "SIGTERM")
+
+
+def test_a_result_is_spooled_after_the_grace_if_the_lock_is_held(
+    where: str, tmp_path: Path
+) -> None:
+    options = WorkerOptions(fresh_process=False, grace=0)
+    with (
+        closing(journal_at(where)) as other,
+        ExitStack() as held,
+        pb.open_study(where, SPACE, EPOCHS, folder=_folder(where, tmp_path)) as study,
+    ):
+
+        def objective(trial: pb.Attempt) -> float:
+            held.enter_context(other.transaction(study.ledger.seq))
+            worker.stop_signals.request_stop("SIGTERM")
+            return value(trial)
+
+        study.limit(1)
+        worker = Worker(study, objective, options)
+        assert worker.run().status == "storage"
+        assert len(Spool(study.ledger.study).waiting()) == 1
+
+
+def _folder(where: str, tmp_path: Path) -> Path | None:
+    return tmp_path / "folder" if "://" in where else None
+
+
+def test_a_result_that_was_spooled_for_a_copy_of_a_study_is_not_taken(
+    study: pb.DurableStudy, tmp_path: Path
+) -> None:
+    study.limit(pb.Budget(trials=2))
+    shutil.copytree(tmp_path / "study", tmp_path / "copy")
+    with pb.open_study(tmp_path / "copy") as copied:
+        copied.queue(SPACE.complete({"x": 0.9}))
+
+        def objective(trial: pb.Attempt) -> float:
+            failing(copied, 100)
+            return 0.125
+
+        options = WorkerOptions(fresh_process=False, patience=0)
+        assert Worker(copied, objective, options).run().status == "storage"
+    spool = Spool(study.ledger.study)
+    [kept] = spool.waiting()
+    said: list[str] = []
+    assert isinstance(study.turn(None, "first"), Assignment)
+    study.turn(Report(0, 1, None, "preempted", "it was stopped"), "")
+    assert Worker(study, value, HERE, said.append).run().status == "done"
+    assert [kept] == [*spool.waiting()]
+    [about] = [text for text in said if str(kept) in text]
+    assert "trial 0 has another configuration" in about and "a copy of this study" in about
+    assert 0.125 not in [one.loss for one in study.state.history.observations]
+
+
+def test_a_result_of_a_trial_that_a_backup_does_not_have_is_kept(study: pb.DurableStudy) -> None:
+    spool, said = Spool(study.ledger.study), list[str]()
+    kept = spool.put("7-1", Report(7, 1, 0.25).to_data())
+    assert Worker(study, value, HERE, said.append).run().status == "done"
+    assert [kept] == [*spool.waiting()]
+    assert any("there is no trial 7" in text for text in said)

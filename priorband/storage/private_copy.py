@@ -1,4 +1,4 @@
-"""A private copy of a study's files, so that a scan cannot change them."""
+"""A private copy of a study's files, for readers that must not change them, or may not."""
 
 import os
 import shutil
@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
+from priorband.errors import StorageError
+from priorband.storage.file_state import settled_files, study_files
 from priorband.storage.filesystems import lock_safety
 from priorband.storage.high_water import HEAD_NAME
 from priorband.storage.safe_files import open_own, refuse_link
@@ -15,6 +17,7 @@ from priorband.storage.sqlite_file import DATABASE_NAME
 LOG_COPY_NAME = "log-copy"
 """The name of the copied write-ahead log, chosen so that SQLite does not find and apply it."""
 
+_ATTEMPTS = 20  # to copy files directly that another process writes to
 _LOG_HEADER_SIZE = 32
 _LOG_MAGIC_NUMBERS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
@@ -25,16 +28,34 @@ def copy_study_files(folder: Path, target: Path) -> None:
     The head file is copied first, so that it never names a record that the copied database does
     not have yet. If another process may have the database open, SQLite makes the copy, because it
     respects the locks. Files are copied directly only if no process has them open, or if SQLite
-    cannot read them: opening and closing a file would release this process's own locks on it.
+    cannot read them: opening and closing a file would release this process's own locks on it. A
+    process may open them meanwhile, so they are copied again if they have changed.
+
+    Raise `StorageError` if they keep changing.
     """
     for name in (DATABASE_NAME, *(f"{DATABASE_NAME}-{end}" for end in ("wal", "shm", "journal"))):
         refuse_link(folder / name)
     refuse_link(folder / HEAD_NAME)
     _copy(folder / HEAD_NAME, target / HEAD_NAME)
     if not _copy_with_sqlite(folder, target / DATABASE_NAME):
+        _copy_directly(folder, target)
+    copied = target / f"{DATABASE_NAME}-wal"
+    _copy(copied if copied.exists() else folder / copied.name, target / LOG_COPY_NAME)
+
+
+def _copy_directly(folder: Path, target: Path) -> None:
+    for _ in range(_ATTEMPTS):
+        files = settled_files(folder)
         for name in (DATABASE_NAME, f"{DATABASE_NAME}-wal", f"{DATABASE_NAME}-journal"):
+            (target / name).unlink(missing_ok=True)
             _copy(folder / name, target / name)
-    _copy(folder / f"{DATABASE_NAME}-wal", target / LOG_COPY_NAME)
+        if study_files(folder) == files:
+            return
+    raise StorageError(
+        f"{folder} cannot be copied: its files were written to during each of {_ATTEMPTS} "
+        f"attempts. To read it while workers write to it, permission to read {DATABASE_NAME}-wal "
+        f"and {DATABASE_NAME}-shm is needed."
+    )
 
 
 def _copy_with_sqlite(folder: Path, target: Path) -> bool:

@@ -195,8 +195,8 @@ def report(largest: int, emit: Callable[[str], None] = print) -> bool:
     conditional, tell = conditional_ratio()
     met &= conditional <= GOALS["conditional"]
     emit(
-        f"5 of 14 parameters conditional: ask {conditional:.2f}, tell {tell:.2f} times those of the "
-        f"flat space, ask {verdict(conditional, GOALS['conditional'])}"
+        f"5 of 14 parameters conditional: ask {conditional:.2f}, tell {tell:.2f} times those of "
+        f"the flat space, ask {verdict(conditional, GOALS['conditional'])}"
     )
     ratio = import_ratio()
     megabytes = peak_megabytes(10_000)

@@ -19,7 +19,7 @@ from priorband.space.space import Space
 from priorband.storage.journal import Row
 from priorband.storage.sqlite import SqliteJournal
 
-METHOD = "hyperband+prior"
+METHOD = "priorband"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

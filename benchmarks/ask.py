@@ -73,7 +73,10 @@ def conditional_ratio(rounds: int = 7, window: int = 400) -> tuple[float, float]
                 study.tell(trial, loss(trial))
                 asks, tells = asks + middle - start, tells + time.process_time() - middle
             taken[name].append((asks, tells))
-    best = {name: [min(column) for column in zip(*rows[1:])] for name, rows in taken.items()}  # noqa: B905
+    best = {
+        name: [min(column) for column in zip(*rows[1:], strict=True)]
+        for name, rows in taken.items()
+    }
     ask, tell = (c / f for c, f in zip(best["conditional"], best["flat"], strict=True))
     return ask, tell
 

@@ -119,7 +119,8 @@ def perturbed(space: Space, config: Mapping[str, Any], seed: int, sigma: float =
     [row] = space.encode([config])
     shifts, swaps, others = rng.random((3, len(row))).tolist()
     if space.conditional:
-        drawn = [u if size is None else int(u * size) for u, size in zip(others, space.sizes)]  # noqa: B905
+        pairs = zip(others, space.sizes, strict=True)
+        drawn = [u if size is None else int(u * size) for u, size in pairs]
         row = np.where(np.isnan(row), drawn, row)
     moved = [
         min(max(code + normal.quantile(shift or 0.5, 0.0, sigma), 0.0), 1.0)

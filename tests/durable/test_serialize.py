@@ -78,7 +78,7 @@ from priorband.testing import example_space
 NEVER_STORED = {
     *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
     *("Evidence", "_FittedProcess", "_Inputs"),
-    *("Bounds", "MovedChoices", "ValueGrid", "_Declared", "_Entry"),
+    *("Bounds", "MovedChoices", "ValueGrid", "_Declared", "_Entry", "_ValueGroup"),
 }
 """What a decision looks at and gives, and parts that are stored as something else, or not at all.
 

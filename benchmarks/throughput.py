@@ -133,13 +133,13 @@ def study_rate(
     server_cpu: Callable[[], float] = lambda: 0.0,
 ) -> Rate:
     """Run workers on a new study, and return what they did."""
-    shared = folder if "://" in where else None
+    shared = folder / where.partition("#")[2] if "://" in where else None  # of this study alone
     with pb.open_study(where, SPACE, EPOCHS, folder=shared) as study:
         study.limit(pb.Budget(trials=study.ledger.trials + trials))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["priorband", "psycopg", __name__])
     barrier, answers = context.Barrier(workers + 1), context.Queue()
-    arguments = (where, str(folder), options, barrier, answers)
+    arguments = (where, str(shared), options, barrier, answers)
     processes = [context.Process(target=work, args=arguments) for _ in range(workers)]
     for process in processes:
         process.start()

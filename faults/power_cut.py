@@ -97,7 +97,7 @@ def _problems(setup: StudySetup) -> Iterator[str]:
             setup.log.write(
                 "done", trial.id, study.ledger.winners.get(trial.id, 1), loss=loss(trial)
             )
-    except (pb.errors.DamagedError, pb.errors.StorageError) as error:
+    except (pb.errors.DamagedError, pb.errors.StorageError, pb.errors.MismatchError) as error:
         yield str(error)
 
 

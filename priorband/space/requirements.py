@@ -262,7 +262,8 @@ def resolved(parent: Parameter | Constant, condition: Any) -> Any:
     several = isinstance(condition, tuple) and type(condition) is not Values
     if not several or condition in getattr(parent, "choices", (getattr(parent, "value", None),)):
         return condition
-    return Values(condition)
+    one = len(condition) == 1 and not isinstance(condition[0], tuple)
+    return condition[0] if one else Values(condition)
 
 
 def allowed(child: str, name: str, parent: Parameter | Constant, condition: Any) -> Allowed:

@@ -264,7 +264,7 @@ def test_no_process_of_a_pool_has_the_password_in_its_command_line(
         command, cwd=tmp_path, env=environment() | secrets, stdout=subprocess.PIPE, stderr=both
     ) as tuning:
         try:
-            saved = partial((tmp_path / "files").glob, "trials/*/1/epoch")
+            saved = partial((tmp_path / "files").glob, "trials/*/1-*/checkpoint/epoch")
             wait_until(lambda: len([*saved()]) == 2, "two running trials")
             lines = [(pid, _command_line(pid)) for pid in _descendants(tuning.pid)]
             assert len(lines) >= 4, "two workers, each with a trial"

@@ -134,4 +134,4 @@ def test_the_log_of_many_processes_is_bounded(journal: SqliteJournal) -> None:
         enough.touch()
         assert [process.wait(LONGEST) for process in writers + readers] == [0] * 5
     assert len(journal.read(0)) == 300
-    assert LONG_LOG < largest < 2 * LONG_LOG
+    assert LONG_LOG < largest < 4 * LONG_LOG  # readers in the middle of it may put copying off

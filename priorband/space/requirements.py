@@ -262,8 +262,9 @@ def resolved(parent: Parameter | Constant, condition: Any) -> Any:
     several = isinstance(condition, tuple) and type(condition) is not Values
     if not several or condition in getattr(parent, "choices", (getattr(parent, "value", None),)):
         return condition
-    one = len(condition) == 1 and not isinstance(condition[0], tuple)
-    return condition[0] if one else Values(condition)
+    different = Values(dict.fromkeys(condition))
+    one = len(different) == 1 and not isinstance(different[0], tuple)
+    return different[0] if one else different
 
 
 def allowed(child: str, name: str, parent: Parameter | Constant, condition: Any) -> Allowed:

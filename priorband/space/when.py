@@ -187,8 +187,9 @@ def _several(name: str, stated: list[Any] | Values) -> Any:
                 f"The condition on `{name}` has a value that no parameter can "
                 f"have, got {value!r}. Use hashable values."
             )
-    one = len(values) == 1 and not isinstance(values[0], tuple)
-    return values[0] if one else Values(dict.fromkeys(values))
+    different = Values(dict.fromkeys(values))
+    one = len(different) == 1 and not isinstance(different[0], tuple)
+    return different[0] if one else different
 
 
 def _no_values(name: str) -> SpaceError:

@@ -254,7 +254,7 @@ def test_a_value_excludes_the_children_whose_conditions_it_does_not_fulfil() -> 
     assert activation.excluded("momentum", 0.5) == activation.excluded("nesterov", True) == set()
 
 
-@pytest.mark.parametrize("stated", ["a", ["a"], ("a",)])
+@pytest.mark.parametrize("stated", ["a", ["a"], ("a",), ["a", "a"]])
 def test_a_single_value_may_be_listed(stated: Any) -> None:
     def space(when: Any) -> Space:
         return Space({"p": pb.Categorical(["a", "b"]), "q": Float(0, 1, when={"p": when})})

@@ -13,7 +13,6 @@ the mean difference between the two spaces, paired by seed. The regret is that o
 configuration with the lowest loss so far, at any fidelity) after a full training.
 """
 
-import argparse
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
@@ -22,18 +21,14 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.analysis.curves import incumbent_curve, value_at
 from priorband.benchmarks.branched import BEST, BRANCHES, BranchedHartmann
-from priorband.errors import MethodError
-from priorband.named_methods import optimizer
+from priorband.experiments.compare_on_hartmann import BUDGETS, parsed_options, run_regrets
 from priorband.space import normal
 from priorband.space.prior import Independent, prior
 from priorband.streams import generator
 from priorband.study import Study
-from priorband.workers.simulation import simulate
 
 METHODS = ("random", "hyperband", "priorband", "bohb", "bo", "pibo", "priorband+bo")
-BUDGETS = (5, 12, 20)
 PRIORS = ("near-optimum", "none")
 SIGMA = 0.25  # of the perturbation, as a fraction of the range
 
@@ -56,13 +51,7 @@ def regrets(method: str, stated: str, flat: bool, seed: int) -> list[float]:
     benchmark = BranchedHartmann(seed=seed, flat=flat)
     belief = None if stated == "none" else branch_prior(benchmark, seed)
     study = Study(benchmark.space, benchmark.fidelity, method, seed, belief)
-    runs = simulate(study, benchmark, budget=max(BUDGETS))
-    _, best = benchmark.optimum
-    full = benchmark.fidelity.high
-    at_full = benchmark.evaluate_many([run.outcome.config for run in runs], full)
-    losses = [run.outcome.loss for run in runs]
-    curve = incumbent_curve([run.cost for run in runs], losses, at_full, full=full)
-    return [value_at(curve, budget) - best for budget in BUDGETS]
+    return run_regrets(study, benchmark)
 
 
 def print_comparison(methods: Sequence[str], seeds: int, processes: int) -> None:
@@ -96,28 +85,7 @@ def _row(values: NDArray[np.float64]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
-    parser = argparse.ArgumentParser(
-        "python -m priorband.experiments.compare_on_branches",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--seeds", type=int, default=50, help="runs per method (default 50)")
-    parser.add_argument("--processes", type=int, default=2, help="number of processes (default 2)")
-    parser.add_argument(
-        "--methods",
-        nargs="+",
-        metavar="NAME",
-        default=METHODS,
-        help=f"default: {' '.join(METHODS)}",
-    )
-    options = parser.parse_args(arguments)
-    for name in options.methods:
-        try:
-            optimizer(name)
-        except MethodError as error:
-            parser.error(str(error))
-    if options.seeds < 2 or options.processes < 1:
-        parser.error("--seeds must be at least 2 and --processes at least 1")
+    options = parsed_options("compare_on_branches", __doc__, METHODS, arguments)
     print_comparison(options.methods, options.seeds, options.processes)
 
 

@@ -21,6 +21,7 @@ from multiprocessing import get_context
 import numpy as np
 
 from priorband.analysis.curves import incumbent_curve, value_at
+from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import QUALITIES, benchmark_prior
 from priorband.errors import MethodError
@@ -41,8 +42,13 @@ def regrets(dimensions: int, correlation: str, quality: str, method: str, seed: 
     """The regret of one run at each budget; nan if no trial had ended yet."""
     benchmark = Hartmann(dimensions, correlation, seed)
     prior = benchmark_prior(benchmark, quality, seed)
-    study = Study(benchmark.space, benchmark.fidelity, method, seed, prior)
+    return run_regrets(Study(benchmark.space, benchmark.fidelity, method, seed, prior), benchmark)
+
+
+def run_regrets(study: Study, benchmark: Benchmark) -> Regrets:
+    """Run a study on a benchmark; the regret at each budget."""
     runs = simulate(study, benchmark, budget=max(BUDGETS))
+    assert benchmark.optimum is not None
     _, best = benchmark.optimum
     full = benchmark.fidelity.high
     at_full = benchmark.evaluate_many([run.outcome.config for run in runs], full)
@@ -88,23 +94,23 @@ def print_comparison(methods: Sequence[str], seeds: int, processes: int) -> None
                 print(f"  {label:<20}{method:<22}{row}", flush=True)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command."""
+def parsed_options(
+    module: str, description: str | None, methods: Sequence[str], arguments: Sequence[str] | None
+) -> argparse.Namespace:
+    """The options of a command that compares methods, checked."""
     parser = argparse.ArgumentParser(
-        "python -m priorband.experiments.compare_on_hartmann",
-        description=__doc__,
+        f"python -m priorband.experiments.{module}",
+        description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--seeds", type=int, default=50, help="runs per method and prior (default 50)"
-    )
+    parser.add_argument("--seeds", type=int, default=50, help="runs of each method (default 50)")
     parser.add_argument("--processes", type=int, default=2, help="number of processes (default 2)")
     parser.add_argument(
         "--methods",
         nargs="+",
         metavar="NAME",
-        default=METHODS,
-        help=f"default: {' '.join(METHODS)}",
+        default=methods,
+        help=f"default: {' '.join(methods)}",
     )
     options = parser.parse_args(arguments)
     for name in options.methods:
@@ -114,6 +120,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             parser.error(str(error))
     if options.seeds < 2 or options.processes < 1:
         parser.error("--seeds must be at least 2 and --processes at least 1")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    options = parsed_options("compare_on_hartmann", __doc__, METHODS, arguments)
     print_comparison(options.methods, options.seeds, options.processes)
 
 

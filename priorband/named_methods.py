@@ -141,7 +141,7 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         Optimizer(Hyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
 }
 
-_FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {
+FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {
     "random+prior({}%)": (
         "draws from the prior with this probability, else uniform, each trained in full", (50,),
         lambda x: Optimizer(FullFidelity(), _partly(x), _MODE)),
@@ -172,7 +172,7 @@ def methods() -> dict[str, str]:
         'brackets by turns, from many cheap trials to a few full trainings'
     """
     descriptions = {name: line for name, (line, _) in _METHODS.items()}
-    for pattern, (line, examples, _) in _FAMILIES.items():
+    for pattern, (line, examples, _) in FAMILIES.items():
         descriptions.update({pattern.format(f"{x:g}"): line for x in examples})
     return descriptions
 
@@ -213,7 +213,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
 def _family_member(name: str) -> Optimizer:
     """Return a method whose name contains a number, such as "random+prior(20%)"."""
-    for pattern, (_, _, make) in _FAMILIES.items():
+    for pattern, (_, _, make) in FAMILIES.items():
         before, after = pattern.split("{}")
         number = re.fullmatch(re.escape(before) + _NUMBER + re.escape(after), name)
         if number:

@@ -18,6 +18,7 @@ from priorband.cli.argument_types import (
     retries,
     space_name,
 )
+from priorband.cli.changed_module import changed_module_note
 from priorband.cli.load_objects import (
     add_current_folder_to_path,
     load_fidelity,
@@ -32,7 +33,6 @@ from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
 from priorband.durable.records import FailedRecord, decode
-from priorband.durable.serialize import to_data
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
@@ -233,23 +233,19 @@ def _problem(args: argparse.Namespace) -> dict[str, Any]:
     fidelity = None if args.fidelity is None else load_fidelity(args.fidelity)
     module = load_module(args.objective)
     module_space = _attribute(module, "space", Space)
+    module_fidelity = _attribute(module, "fidelity", Fidelity)
     stored = _stored(args.study)
     if stored is not None:
-        ignored = module_space if space is None else None
-        differs = ignored is not None and to_data(ignored) != stored.get("space")
-        if differs and args.show != "quiet":
-            print(
-                f"Note: the space in {module.__name__} differs from the space of the study, which "
-                "is used. Pass --space to see the differences.",
-                file=sys.stderr,
-            )
+        unused = (None if space else module_space, None if fidelity else module_fidelity)
+        note = changed_module_note(stored, module.__name__, *unused)
+        if note and args.show != "quiet":
+            print(paragraphs(note), file=sys.stderr)
         return {"space": space, "fidelity": fidelity, "new": False}
     if space is None and module_space is None:
         raise FormatError(
             f"There is no study in {printable(_place(args))}, and {module.__name__} has no SPACE "
             "to create one with. Pass --space module:name or --space space.json, or fix the path."
         )
-    module_fidelity = _attribute(module, "fidelity", Fidelity)
     return {"space": space or module_space, "fidelity": fidelity or module_fidelity, "new": True}
 
 

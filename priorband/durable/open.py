@@ -245,7 +245,8 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
         raise MismatchError(
             f"The study in {where} was created with another problem:\n  - "
             + "\n  - ".join(unlike)
-            + "\nOpen it with its own, or create a new study in another place."
+            + "\nTo resume it, leave out what differs or give it as it is in the study. To start "
+            "again with what you have here, choose another place for a new study."
         )
     return known
 

@@ -29,6 +29,7 @@ from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
+from priorband.workers.main_script import require_importable_script
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
@@ -222,6 +223,7 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
             "under `if __name__ == '__main__':`."
         )
     if options.fresh_process or workers > 1:
+        require_importable_script()
         main = sys.modules["__main__"]
         if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
             raise pickling_error(
@@ -255,7 +257,7 @@ def usual_place(objective: Objective) -> Path:
 
 
 def _tuned(study: DurableStudy, ends: list[WorkerEnd]) -> Tuned:
-    worst_first = ("storage", "halted", "stopped", "done")
+    worst_first = ("storage", "method", "halted", "stopped", "done")
     worst = min(ends, key=lambda end: worst_first.index(end.status))
     reason = worst.reason
     if worst.status == "stopped":
@@ -274,6 +276,8 @@ def _raise_if_unfinished(ends: list[WorkerEnd], where: str) -> None:
         sys.exit(128 + getattr(signal, reasons["stopped"], signal.SIGTERM))
     if "halted" in reasons:
         raise HaltedError(reasons["halted"])
+    if "method" in reasons:
+        raise MethodError(reasons["method"])
     if "storage" in reasons and "done" not in reasons:
         raise StorageError(
             f"{reasons['storage']} All results so far are saved in {shlex.quote(where)}."

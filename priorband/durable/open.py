@@ -38,6 +38,7 @@ from priorband.storage.journal import Row, sealed
 from priorband.storage.json_text import to_json
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
+from priorband.storage.study_folder import require_no_file
 
 StudyJournal = SqliteJournal | PostgresJournal
 
@@ -156,6 +157,7 @@ def journal_at(where: str | Path, read_only: bool = False) -> StudyJournal:
         usable = False
     if not usable:
         raise ArgumentError(f"`study` must be a folder that can exist, got {text!r}.")
+    require_no_file(Path(text).absolute())
     return SqliteJournal(Path(text), read_only)
 
 

@@ -29,6 +29,7 @@ from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
+from priorband.workers.gpus import gpus_found
 from priorband.workers.main_script import require_importable_script
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry, retried
@@ -111,7 +112,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
         maximize: whether higher values are better; the objective then returns such a value. In the
             result, `value` is what the objective returned and `best.loss` its negative.
-        gpus_per_trial: how many of the visible devices each worker gets.
+        gpus_per_trial: how many of the visible devices each worker gets. Those that are listed in
+            CUDA_VISIBLE_DEVICES are taken as they are; otherwise they must be on this machine.
         folder: where the checkpoints of a study in a database are kept; all workers must see it.
         lease: for how many seconds a worker on another machine may be silent before its trial
             goes to another one.
@@ -161,7 +163,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     )
     _check(objective, workers, options)
     checked_show(show)
-    shared = masks(workers, gpus_per_trial, os.environ)
+    shared = masks(workers, gpus_per_trial, os.environ, gpus_found())
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}

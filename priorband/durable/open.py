@@ -25,6 +25,7 @@ from priorband.durable.study import LEASE, PATIENCE, DurableStudy
 from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
+from priorband.keywords import with_proposals
 from priorband.numeric import real
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem, optimizer_of
@@ -43,6 +44,7 @@ from priorband.storage.study_folder import require_no_file
 StudyJournal = SqliteJournal | PostgresJournal
 
 
+@with_proposals
 def open_study(  # noqa: PLR0913  # the problem, and how this process takes part in the study
     where: str | Path,
     space: Space | None = None,

@@ -20,6 +20,7 @@ from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.errors import ArgumentError, HaltedError, MethodError, StorageError
 from priorband.fidelity import Fidelity
+from priorband.keywords import with_proposals
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
 from priorband.space.config import Config
@@ -71,6 +72,7 @@ class Tuned:
         return -self.best.loss if self.maximize else self.best.loss
 
 
+@with_proposals
 def tune(  # noqa: PLR0913  # one call with every option; all but the first have a default
     objective: Objective,
     space: Space | None = None,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from priorband.conditions import Drawn, Enough, Spent, Trained
@@ -40,7 +41,9 @@ _TEN = Spent(10)
 def _partly(percent: float) -> Mix:
     """A mixture of draws from the prior, with a probability in percent, and uniform draws."""
     if not 0 <= percent <= 100:
-        raise MethodError(f"A percentage must be in [0, 100], got {percent:g}.")
+        raise MethodError(
+            f"`method` takes a percentage in [0, 100], got {percent:g}, as in 'random+prior(50%)'."
+        )
     return Mix((FromUniform(), FromPrior()), Fixed((1 - percent / 100, percent / 100)))
 
 
@@ -158,6 +161,18 @@ FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]]
 # fmt: on
 
 
+_USUAL = ("priorband", "hyperband", "asha", "bohb", "bo", "random")
+_MEANT = {
+    **dict.fromkeys(("tpe", "optuna"), "bohb"),
+    **dict.fromkeys(("gp", "bayesian", "bayes", "bayesopt", "gaussian-process"), "bo"),
+    **dict.fromkeys(("hb", "neps"), "hyperband"),
+    **dict.fromkeys(("successive-halving", "halving"), "sh"),
+    **dict.fromkeys(("random-search", "rs"), "random"),
+    "grid-search": "grid",
+}
+"""What other libraries call methods, and the closest one here."""
+
+
 def methods() -> dict[str, str]:
     """List all methods by name.
 
@@ -197,7 +212,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     """
     if not isinstance(name, str):
         raise MethodError(
-            f"A method must be a name such as 'priorband', or an Optimizer, got {name!r}."
+            f"`method` must be a name such as 'priorband', or an Optimizer, got {name!r}."
         )
     method = _METHODS[name][1] if name in _METHODS else _family_member(name)
     own, scheduler_options = {"eta", "sizes", "incumbent"}, set(field_names(method.scheduler))
@@ -218,4 +233,14 @@ def _family_member(name: str) -> Optimizer:
         number = re.fullmatch(re.escape(before) + _NUMBER + re.escape(after), name)
         if number:
             return make(float(number[1]))
-    raise MethodError(f"Unknown method {name!r}. {suggestion(name, methods())}")
+    raise _unknown_method(name)
+
+
+def _unknown_method(name: str) -> MethodError:
+    """The error for a name that no method has, with the closest one, or the usual ones."""
+    asked = name.lower().replace("_", "-")
+    close = [_MEANT[asked]] if asked in _MEANT else get_close_matches(asked, methods(), 1, 0.5)
+    hint = f"Did you mean {close[0]!r}?" if close else f"The usual ones are {', '.join(_USUAL)}."
+    return MethodError(
+        f"`method` {name!r} is not known. {hint} `priorband methods` and pb.methods() list all."
+    )

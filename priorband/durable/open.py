@@ -39,7 +39,7 @@ from priorband.storage.journal import Row, sealed
 from priorband.storage.json_text import to_json
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
-from priorband.storage.study_folder import require_no_file
+from priorband.storage.study_folder import nearby_studies, require_no_file
 
 StudyJournal = SqliteJournal | PostgresJournal
 
@@ -118,8 +118,9 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         checkpoints = checkpoint_folder(journal, folder)
         if not journal.exists():
             if space is None or read_only:
-                hint = "" if read_only else " Give a space to create it, or fix the path."
-                raise FormatError(f"There is no study in {journal.where}.{hint}")
+                hint = "" if read_only else " Pass `space` to create it, or fix the path."
+                near = nearby_studies(where)
+                raise FormatError(f"There is no study in {journal.where}.{near}{hint}")
             problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
             _require_no_trials(journal, checkpoints)
             _create(journal, problem, bool(maximize))

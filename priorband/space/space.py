@@ -366,8 +366,9 @@ def _meant(given: Any) -> str:
     if isinstance(given, type):
         return f" Give its values: {given.__name__}(...)."
     if isinstance(given, tuple) and len(given) == 2 and all(real(n) is not None for n in given):
-        kind = "Integer" if all(map(whole, given)) else "Float"
-        return f" For a range, write {kind}({given[0]!r}, {given[1]!r})."
+        kinds = ("Float", "Integer") if all(map(whole, given)) else ("Float",)
+        ways = " or ".join(f"{kind}({given[0]!r}, {given[1]!r})" for kind in kinds)
+        return f" For a range, write {ways}."
     if isinstance(given, list | tuple):
         return f" For choices, write Categorical({list(given)!r})."
     if isinstance(given, str | int | float):

@@ -1,9 +1,11 @@
 """The folder of a study: whether there can be one in a place, and its creation."""
 
 import os
+from difflib import get_close_matches
 from pathlib import Path
 
 from priorband.errors import ArgumentError
+from priorband.storage.sqlite_file import DATABASE_NAME
 
 
 def require_no_file(folder: Path) -> None:
@@ -32,7 +34,24 @@ def create_folder(folder: Path) -> None:
         ) from error
 
 
+def nearby_studies(where: str | Path) -> str:
+    """Where studies are that may have been meant: in the folder itself, or beside it."""
+    folder = Path(where)
+    inside, beside = _studies_in(folder), _studies_in(folder.parent)
+    close = get_close_matches(folder.name, [study.name for study in beside], n=1, cutoff=0.6)
+    found = inside or [study for study in beside if study.name in close]
+    shown = " or ".join(repr(str(study)) for study in found[:3])
+    return f" Did you mean {shown}?" if shown else ""
+
+
+def _studies_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path.parent for path in folder.glob(f"*/{DATABASE_NAME}"))
+    except (OSError, ValueError):
+        return []
+
+
 def _advice(path: Path) -> str:
-    if path.name == "study.db":
+    if path.name == DATABASE_NAME:
         return f"For the study in it, give the folder: {str(path.parent)!r}."
     return f"Choose another place for the study, such as 'runs/{path.stem}'."

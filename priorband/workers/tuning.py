@@ -217,7 +217,9 @@ def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list
 def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
         raise MethodError(
-            f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
+            "`objective` must be a function that is given a trial and returns its loss, got "
+            f"{addresses.shown(repr(objective))}. It comes first, and is not called: "
+            "tune(train, space, fidelity)."
         )
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")

@@ -326,5 +326,9 @@ def test_a_module_that_does_not_load_is_named_with_the_line(
 
 def test_a_worker_never_makes_a_study(tmp_path: Path) -> None:
     done = priorband("worker", tmp_path / "none", *BASIC[:2])
-    assert done.returncode == 1 and "There is no study in" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"priorband: There is no study in {tmp_path}/none, and `worker` adds workers to one that "
+        f"exists. To create it: priorband run {tmp_path}/none --objective {BASIC[1]} --budget 12\n"
+    )
     assert not (tmp_path / "none").exists()

@@ -34,9 +34,14 @@ LONGEST_METRICS = 1_000_000
 
 def checked_space(space: Space) -> Space:
     """Return `space`, or raise `SpaceError` if it is not a `Space`."""
-    if not isinstance(space, Space):
-        raise SpaceError(f"`space` must be a Space, got {space!r}. Write Space({{...}}).")
-    return space
+    given: object = space
+    if isinstance(given, Fidelity):
+        raise SpaceError(
+            f"`space` must be a Space, got {given!r}. The space comes first, then the fidelity."
+        )
+    if not isinstance(given, Space):
+        raise SpaceError(f"`space` must be a Space, got {given!r}. Write Space({{...}}).")
+    return given
 
 
 def warn_about_single_rung(fidelity: Fidelity | None, eta: int, stacklevel: int) -> None:
@@ -66,7 +71,10 @@ def checked_fidelity(fidelity: Fidelity | None, space: Space) -> Fidelity:
             warnings.simplefilter("ignore", SingleRungWarning)
             return Fidelity("fidelity", 1, 1)
     if not isinstance(fidelity, Fidelity):
-        raise SpaceError(f"`fidelity` must be a Fidelity, got {fidelity!r}.")
+        raise SpaceError(
+            f"`fidelity` must be a Fidelity, got {fidelity!r}. Write Fidelity('epochs', 1, 81), or "
+            "leave it out if each trial is a full training."
+        )
     if normalised_name(fidelity.name) in map(normalised_name, space.parameters):
         raise SpaceError(
             f"`{fidelity.name}` is the fidelity, so it cannot be searched too. Take it out of "
@@ -97,10 +105,15 @@ def checked_prior(
         missing = [
             name for name in ("sample", "logpdf", "mode", "around") if not hasattr(prior, name)
         ]
+        if len(missing) == 4:
+            raise SpaceError(
+                "`prior` must be a dict of beliefs by parameter name, such as "
+                f"{{{space.names[0]!r}: ...}}, or a Prior, got {prior!r}."
+            )
         if missing:
             raise SpaceError(
-                f"`prior` must be beliefs by name or have sample, logpdf, mode and around; "
-                f"{prior!r} lacks {', '.join(missing)}."
+                "`prior` must be a dict of beliefs by name, or have sample, logpdf, mode and "
+                f"around; {prior!r} lacks {', '.join(missing)}."
             )
         try:
             space.check(prior.mode)
@@ -125,15 +138,24 @@ def checked_loss(loss: Any) -> float:
         loss = loss.item()
     odd = isinstance(loss, bool | str | complex | type)  # some of which convert to a float
     if odd or not scalar or not hasattr(loss, "__float__"):
-        shape = getattr(loss, "shape", None)
-        what = f"an array of shape {tuple(shape)}" if shape else _shown(loss)
-        raise LossError(f"A loss must be one real number, got {what}. For no loss use `fail`.")
+        raise _not_a_loss(loss)
     try:
         return float(loss)
     except OverflowError:
         return math.inf
     except (TypeError, ValueError):
-        raise LossError(f"A loss must be one real number, got {_shown(loss)}.") from None
+        raise LossError(f"`loss` must be one real number, got {_shown(loss)}.") from None
+
+
+def _not_a_loss(given: Any) -> LossError:
+    shape = getattr(given, "shape", None)
+    what = f"an array of shape {tuple(shape)}" if shape else _shown(given)
+    hint = "If the trial has no result, call `fail(trial)` instead."
+    if isinstance(given, Trial):
+        hint = "The trial comes first: tell(trial, loss)."
+    if isinstance(given, Mapping):
+        hint = "Give the number alone, and other values by name: tell(trial, 0.31, accuracy=0.9)."
+    return LossError(f"`loss` must be one real number, such as 0.31, got {what}. {hint}")
 
 
 def checked_failure_kind(kind: str) -> FailureKind:
@@ -177,10 +199,9 @@ def asked_trial(history: History, trial: Trial | int) -> Trial:
     if not whole(number):
         raise TrialError(f"`trial` must be a Trial or its id, got {trial!r}.")
     if not 0 <= number < len(history):
-        known = (
-            f"ids go from 0 to {len(history) - 1}" if len(history) else "none has been asked yet"
-        )
-        raise TrialError(f"There is no trial {number} in this study: {known}.")
+        known = ("none has been asked yet", "there is only trial 0")[: len(history) + 1][-1]
+        known = f"ids go from 0 to {len(history) - 1}" if len(history) > 1 else known
+        raise TrialError(f"`trial` {number} is not in this study: {known}.")
     asked = history.trial(number)
     if isinstance(trial, Trial) and trial != asked:
         raise TrialError(

@@ -117,6 +117,6 @@ class SingleRungWarning(UserWarning):
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`Did you mean ...? Known: ...`, for the end of a message about an unknown name."""
     names = sorted(known)
-    close = get_close_matches(str(word), names, n=1, cutoff=0.5)
+    close = get_close_matches(str(word), names, n=1, cutoff=0.6)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     return f"{hint}Known: {', '.join(names)}."

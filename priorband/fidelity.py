@@ -38,20 +38,23 @@ class Fidelity:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or not self.name.isprintable():
-            raise SpaceError(f"A fidelity needs a name such as 'epochs', got {self.name!r}.")
+            raise SpaceError(
+                f"`name` of a fidelity must be text such as 'epochs', got {self.name!r}. Write "
+                "Fidelity('epochs', 1, 81)."
+            )
         if self.prior is not None:
             raise SpaceError(
                 f"A fidelity takes no prior: the schedule sets `{self.name}`, it is not searched. "
                 f"Drop prior={self.prior!r}."
             )
-        for bound in (self.low, self.high):
-            if real(bound) is None:
-                raise SpaceError(f"`{self.name}` needs finite numbers as bounds, got {bound!r}.")
-        if not 0 < self.low <= self.high:
-            raise SpaceError(
-                f"`{self.name}` needs 0 < low <= high, got low={self.low!r}, high={self.high!r}. "
-                "The least fidelity must be above 0: rungs are fractions of the highest."
-            )
+        for bound in ("low", "high"):
+            value = getattr(self, bound)
+            if real(value) is None:
+                raise SpaceError(
+                    f"`{bound}` of the fidelity `{self.name}` must be a finite number, "
+                    f"got {value!r}."
+                )
+        _check_bounds(self.name, self.low, self.high)
         kind = int if self.integer else float
         settle(self, low=kind(self.low), high=kind(self.high))
         warn_single_rung(self, USUAL_ETA, stacklevel=4)
@@ -60,6 +63,21 @@ class Fidelity:
     def integer(self) -> bool:
         """Whether fidelities are integers."""
         return whole(self.low) and whole(self.high)
+
+
+def _check_bounds(name: str, low: float, high: float) -> None:
+    """Raise `SpaceError` unless 0 < low <= high."""
+    if low > 0 and low > high:
+        raise SpaceError(
+            f"`low` of the fidelity `{name}` must not be above `high`, got low={low!r} and "
+            f"high={high!r}. The shortest training comes first: "
+            + (f"Fidelity({name!r}, {high!r}, {low!r})." if high > 0 else "such as 1, 81.")
+        )
+    if not low > 0:
+        raise SpaceError(
+            f"`low` of the fidelity `{name}` must be above 0, got {low!r}. Give the shortest "
+            "training that says something about a configuration, such as 1."
+        )
 
 
 def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from priorband.conditions import Drawn, Enough, Spent, Trained
@@ -40,7 +41,9 @@ _TEN = Spent(10)
 def _partly(percent: float) -> Mix:
     """A mixture of draws from the prior, with a probability in percent, and uniform draws."""
     if not 0 <= percent <= 100:
-        raise MethodError(f"A percentage must be in [0, 100], got {percent:g}.")
+        raise MethodError(
+            f"`method` takes a percentage in [0, 100], got {percent:g}, as in 'random+prior(50%)'."
+        )
     return Mix((FromUniform(), FromPrior()), Fixed((1 - percent / 100, percent / 100)))
 
 
@@ -141,7 +144,7 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
         Optimizer(Hyperband(), Staged(_ESP, GPSearch("rung"), _READY), _MODE)),
 }
 
-_FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {
+FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]] = {
     "random+prior({}%)": (
         "draws from the prior with this probability, else uniform, each trained in full", (50,),
         lambda x: Optimizer(FullFidelity(), _partly(x), _MODE)),
@@ -158,6 +161,18 @@ _FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]
 # fmt: on
 
 
+_USUAL = ("priorband", "hyperband", "asha", "bohb", "bo", "random")
+_MEANT = {
+    **dict.fromkeys(("tpe", "optuna"), "bohb"),
+    **dict.fromkeys(("gp", "bayesian", "bayes", "bayesopt", "gaussian-process"), "bo"),
+    **dict.fromkeys(("hb", "neps"), "hyperband"),
+    **dict.fromkeys(("successive-halving", "halving"), "sh"),
+    **dict.fromkeys(("random-search", "rs"), "random"),
+    "grid-search": "grid",
+}
+"""What other libraries call methods, and the closest one here."""
+
+
 def methods() -> dict[str, str]:
     """List all methods by name.
 
@@ -172,7 +187,7 @@ def methods() -> dict[str, str]:
         'brackets by turns, from many cheap trials to a few full trainings'
     """
     descriptions = {name: line for name, (line, _) in _METHODS.items()}
-    for pattern, (line, examples, _) in _FAMILIES.items():
+    for pattern, (line, examples, _) in FAMILIES.items():
         descriptions.update({pattern.format(f"{x:g}"): line for x in examples})
     return descriptions
 
@@ -197,7 +212,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     """
     if not isinstance(name, str):
         raise MethodError(
-            f"A method must be a name such as 'priorband', or an Optimizer, got {name!r}."
+            f"`method` must be a name such as 'priorband', or an Optimizer, got {name!r}."
         )
     method = _METHODS[name][1] if name in _METHODS else _family_member(name)
     own, scheduler_options = {"eta", "sizes", "incumbent"}, set(field_names(method.scheduler))
@@ -213,9 +228,19 @@ def optimizer(name: str, **options: Any) -> Optimizer:
 
 def _family_member(name: str) -> Optimizer:
     """Return a method whose name contains a number, such as "random+prior(20%)"."""
-    for pattern, (_, _, make) in _FAMILIES.items():
+    for pattern, (_, _, make) in FAMILIES.items():
         before, after = pattern.split("{}")
         number = re.fullmatch(re.escape(before) + _NUMBER + re.escape(after), name)
         if number:
             return make(float(number[1]))
-    raise MethodError(f"Unknown method {name!r}. {suggestion(name, methods())}")
+    raise _unknown_method(name)
+
+
+def _unknown_method(name: str) -> MethodError:
+    """The error for a name that no method has, with the closest one, or the usual ones."""
+    asked = name.lower().replace("_", "-")
+    close = [_MEANT[asked]] if asked in _MEANT else get_close_matches(asked, methods(), 1, 0.5)
+    hint = f"Did you mean {close[0]!r}?" if close else f"The usual ones are {', '.join(_USUAL)}."
+    return MethodError(
+        f"`method` {name!r} is not known. {hint} `priorband methods` and pb.methods() list all."
+    )

@@ -46,13 +46,13 @@ def make_problem(
     """Make a problem of the arguments of `Study` and `open_study`, after checking them.
 
     Warn where a method that needs several rungs gets one; the warning names the line that called
-    our caller.
+    our caller, which has a decorator.
     """
     space, optimizer = checked_space(space), optimizer_of(method)
     its_fidelity, its_seed = checked_fidelity(fidelity, space), checked_seed(seed)
     its_prior = checked_prior(prior, space, fidelity)
     if not isinstance(optimizer.scheduler, FullFidelity):
-        warn_about_single_rung(fidelity, optimizer.eta, stacklevel=4)
+        warn_about_single_rung(fidelity, optimizer.eta, stacklevel=5)
     return Problem(space, its_prior, its_fidelity, optimizer, its_seed)
 
 

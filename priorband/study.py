@@ -19,6 +19,7 @@ from priorband.arguments import (
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
+from priorband.keywords import with_proposals
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
@@ -230,6 +231,7 @@ class Study(BaseStudy):
     (9, 0.3)
     """
 
+    @with_proposals
     def __init__(
         self,
         space: Space,

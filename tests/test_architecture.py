@@ -11,9 +11,9 @@ PAGE = ROOT / "docs" / "architecture.md"
 TEXT = PAGE.read_text()
 
 GROUPS = {
-    "foundation": "errors failures numeric streams values",
+    "foundation": "errors failures keywords numeric streams values",
     "state": "fidelity ladder trial events log cache history state conditions brackets",
-    "methods": "optimizers named_methods",
+    "methods": "optimizers named_methods method_names",
     "study": "replay arguments problem study",
 }
 """What the page calls the modules that are in no package of their own."""

@@ -277,15 +277,15 @@ def test_a_least_fidelity_of_zero_or_less_is_refused(low: float) -> None:
 
 def test_the_refusal_of_zero_says_why() -> None:
     text = (
-        "`epochs` needs 0 < low <= high, got low=0, high=81. "
-        "The least fidelity must be above 0: rungs are fractions of the highest."
+        "`low` of the fidelity `epochs` must be above 0, got 0. Give the shortest training that "
+        "says something about a configuration, such as 1."
     )
     with pytest.raises(SpaceError, match=re.escape(text)):
         Fidelity("epochs", 0, 81)
 
 
 def test_bounds_in_the_wrong_order_are_refused() -> None:
-    with pytest.raises(SpaceError, match="needs 0 < low <= high, got low=81, high=3"):
+    with pytest.raises(SpaceError, match=r"low=81 and high=3\. .*: Fidelity\('epochs', 3, 81\)"):
         Fidelity("epochs", 81, 3)
 
 

@@ -20,10 +20,11 @@ TESTS = Path(__file__).parent
 
 # From the bottom to the top. A line's modules may import what it names, each other, and what all
 # may import; a longer name wins over a shorter one. A line names only lines above it.
-EVERYBODY_MAY_IMPORT = "errors failures numeric streams values"
+EVERYBODY_MAY_IMPORT = "errors failures keywords numeric streams values"
 LAYERS = {
     "errors": "",
     "failures": "",
+    "keywords": "",
     "numeric": "",
     "streams": "",
     "values": "",
@@ -46,13 +47,14 @@ LAYERS = {
     "samplers": "models space ladder trial cache state conditions brackets samplers.base",
     "optimizers": "space fidelity ladder trial history state schedulers.base samplers.base",
     "named_methods": "conditions schedulers samplers optimizers",
+    "method_names": "named_methods optimizers",
     "replay": "trial events state samplers.base optimizers",
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers named_methods arguments",
     "study": "space fidelity trial events state optimizers replay arguments problem",
     "storage": "",
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
-    "samplers optimizers replay arguments problem study storage",
+    "samplers optimizers method_names replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",

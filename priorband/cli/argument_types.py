@@ -35,8 +35,20 @@ def number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"it must be a number, such as 12 or 0.5, got {text!r}")
     return value
+
+
+def whole_number(text: str) -> int:
+    """A whole number.
+
+    >>> whole_number("-3")
+    -3
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"it must be a whole number, got {text!r}") from None
 
 
 def above_zero(text: str) -> float:
@@ -90,7 +102,11 @@ def fidelity_name(text: str) -> str:
     refuse_address(text)
     parts = text.split(":")
     if len(parts) == 3 and parts[0]:
-        number(parts[1]), number(parts[2])
+        for name, part in zip(("low", "high"), parts[1:], strict=True):
+            try:
+                number(part)
+            except argparse.ArgumentTypeError as error:
+                raise argparse.ArgumentTypeError(f"in {text!r}, `{name}`: {error}") from None
         return text
     if len(parts) != 2 or not _NAME.fullmatch(text):
         raise argparse.ArgumentTypeError(

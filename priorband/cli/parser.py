@@ -16,6 +16,7 @@ from priorband.cli import (
     status_commands,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
+from priorband.cli.option_proposals import meant_option
 from priorband.display.text import paragraphs
 
 _STUDIES = ("study", "new")
@@ -38,8 +39,22 @@ class Parser(argparse.ArgumentParser):
             is_command = message.startswith("argument COMMAND")
             what = f"There is no command '{invalid[1]}'" if is_command else message
             message = f"{what}.{hint}"
+        message = self._about_missing(message)
         text = paragraphs(f"{self.prog}: {without_secrets(message, self.words)}")
         self.exit(2, f"{text}\nRun `{self.prog} --help` to see what is available.\n")
+
+    def _about_missing(self, message: str) -> str:
+        """What is missing or not expected, in our own words; other messages as they are."""
+        missing = message.removeprefix("the following arguments are required: ")
+        if message.startswith("unrecognized arguments: "):
+            more = message.partition(": ")[2]
+            return f"There is no place for {more!r}: quote a value that contains spaces."
+        if missing == message:
+            return message
+        names = missing.split(", ")
+        known = {name: action for action in self._actions for name in _names(action)}
+        about = [f"{name} is missing{_explained(known.get(name))}" for name in names]
+        return ". ".join(about) + "."
 
     @property
     def options(self) -> list[str]:
@@ -80,11 +95,33 @@ def _refuse_unknown_options(parser: Parser, argv: Sequence[str]) -> None:
             return
         name = argument.partition("=")[0]
         if name.startswith("--") and name not in parser.options:
-            parser.error(f"There is no option {name}.{_suggestion(name, parser.options)}")
+            parser.error(f"There is no option {name}.{_option_hint(name, parser.options)}")
+
+
+def _names(action: argparse.Action) -> list[str]:
+    return [*action.option_strings, str(action.metavar), action.dest]
+
+
+def _explained(action: argparse.Action | None) -> str:
+    """What an argument is, from the first sentence of its help."""
+    if isinstance(action, argparse._SubParsersAction):
+        return ", one of " + ", ".join(action.choices)
+    if action is None or not action.help:
+        return ""
+    form = f" {action.metavar}" if action.option_strings and action.metavar else ""
+    about = action.help.split(". ")[0].split(" (default")[0]
+    return f", as in {action.option_strings[0]}{form}: {about}" if form else f": {about}"
+
+
+def _option_hint(name: str, available: list[str]) -> str:
+    meant = meant_option(name, available)
+    if meant == "STUDY":
+        return " The study is the first argument: " + STUDY.split(". ")[0] + "."
+    return f" Did you mean {meant}?" if meant else _suggestion(name, available)
 
 
 def _suggestion(name: str, available: Iterable[str]) -> str:
-    close = get_close_matches(name, list(available), n=1, cutoff=0.5)
+    close = get_close_matches(name, list(available), n=1, cutoff=0.6)
     return f" Did you mean {close[0]}?" if close else ""
 
 

@@ -13,6 +13,7 @@ from priorband.durable.trial_table import TrialTable
 from priorband.errors import DamagedError, FormatError, MethodError
 from priorband.named_methods import optimizer
 from priorband.space.space import Space
+from priorband.storage.study_folder import nearby_studies
 
 
 def open_for_reading(where: str) -> DurableStudy:
@@ -46,7 +47,7 @@ def trial_table(
     """
     with closing(journal_at(where, read_only=True)) as journal:
         if not journal.exists():
-            raise FormatError(f"There is no study in {journal.where}.")
+            raise FormatError(f"There is no study in {journal.where}.{nearby_studies(where)}")
         created, rungs = creation(journal), tuple[float, ...]()
         try:
             try:

@@ -17,7 +17,9 @@ from priorband.cli.argument_types import (
     object_name,
     retries,
     space_name,
+    whole_number,
 )
+from priorband.cli.changed_module import changed_module_note
 from priorband.cli.load_objects import (
     add_current_folder_to_path,
     load_fidelity,
@@ -32,12 +34,12 @@ from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
 from priorband.durable.records import FailedRecord, decode
-from priorband.durable.serialize import to_data
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
 from priorband.storage.addresses import shown
+from priorband.storage.study_folder import nearby_studies
 from priorband.workers.open_with_retry import retried
 from priorband.workers.tuning import tune
 
@@ -68,7 +70,7 @@ def grammar(command: Command) -> None:
         help="name:low:high, such as epochs:1:81, or module:name (default: FIDELITY or fidelity "
         "in the objective's module)",
     )
-    new.add_argument("--seed", type=int, metavar="S", help="seed of all random decisions")
+    new.add_argument("--seed", type=whole_number, metavar="S", help="seed of all random decisions")
     new.add_argument(
         "--maximize", action="store_true", default=None, help="higher values are better"
     )
@@ -173,7 +175,10 @@ def _add_display_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _gpus(text: str) -> int:
-    return 0 if text == "0" else count(text)
+    number = whole_number(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"it must be at least 0, got {text!r}")
+    return number
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -193,7 +198,14 @@ def _run(args: argparse.Namespace) -> int:
 
 def _worker(args: argparse.Namespace) -> int:
     add_current_folder_to_path()
-    return _work(args, load_objective(args.objective), {"wait": not args.leave})
+    objective = load_objective(args.objective)
+    if _stored(args.study) is None:
+        raise FormatError(
+            f"There is no study in {printable(_place(args))}, and `worker` adds workers to one "
+            f"that exists.{nearby_studies(args.study)} To create it: priorband run "
+            f"{printable(shlex.quote(_place(args)))} --objective {args.objective} --budget 12"
+        )
+    return _work(args, objective, {"wait": not args.leave})
 
 
 def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int:
@@ -233,23 +245,19 @@ def _problem(args: argparse.Namespace) -> dict[str, Any]:
     fidelity = None if args.fidelity is None else load_fidelity(args.fidelity)
     module = load_module(args.objective)
     module_space = _attribute(module, "space", Space)
+    module_fidelity = _attribute(module, "fidelity", Fidelity)
     stored = _stored(args.study)
     if stored is not None:
-        ignored = module_space if space is None else None
-        differs = ignored is not None and to_data(ignored) != stored.get("space")
-        if differs and args.show != "quiet":
-            print(
-                f"Note: the space in {module.__name__} differs from the space of the study, which "
-                "is used. Pass --space to see the differences.",
-                file=sys.stderr,
-            )
+        unused = (None if space else module_space, None if fidelity else module_fidelity)
+        note = changed_module_note(stored, module.__name__, *unused)
+        if note and args.show != "quiet":
+            print(paragraphs(note), file=sys.stderr)
         return {"space": space, "fidelity": fidelity, "new": False}
     if space is None and module_space is None:
         raise FormatError(
             f"There is no study in {printable(_place(args))}, and {module.__name__} has no SPACE "
             "to create one with. Pass --space module:name or --space space.json, or fix the path."
         )
-    module_fidelity = _attribute(module, "fidelity", Fidelity)
     return {"space": space or module_space, "fidelity": fidelity or module_fidelity, "new": True}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import final
 
-from priorband.errors import ArgumentError
+from priorband.errors import ArgumentError, suggestion
 from priorband.numeric import real, whole
 from priorband.values import field_names, frozen, settle
 
@@ -47,7 +47,10 @@ class Budget:
         return {name: limit for name, limit in every.items() if limit is not None}
 
     def __str__(self) -> str:
-        shown = [f"{limit:g} {name}" for name, limit in self.limits.items()]
+        shown = [
+            f"{limit:g} {name.removesuffix('s') if limit == 1 else name}"
+            for name, limit in self.limits.items()
+        ]
         return " or ".join(shown) or "no limit"
 
 
@@ -66,13 +69,18 @@ def as_budget(limits: BudgetLike) -> Budget:
     if limits is None:
         return Budget()
     if isinstance(limits, Mapping):
-        if limits.keys() <= set(field_names(Budget())):
-            return Budget(**limits)  # type: ignore[arg-type]  # which checks each limit
-    elif (real(limits) or 0) > 0:
+        for name in limits:
+            if name not in field_names(Budget()):
+                raise ArgumentError(
+                    f"`budget` has an unknown limit {name!r}. "
+                    f"{suggestion(name, field_names(Budget()))}"
+                )
+        return Budget(**limits)  # type: ignore[arg-type]  # which checks each limit
+    if (real(limits) or 0) > 0:
         return Budget(trainings=limits)
     raise ArgumentError(
-        f"`budget` must be a number of full trainings above 0, or a Budget(trainings=, trials=, "
-        f"cost=, hours=), got {limits!r}."
+        "`budget` must be a number of full trainings above 0, or a Budget(trainings=, trials=, "
+        f"cost=, hours=), got {limits!r}. Write budget=12, or budget=pb.Budget(trials=100)."
     )
 
 

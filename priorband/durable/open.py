@@ -25,6 +25,7 @@ from priorband.durable.study import LEASE, PATIENCE, DurableStudy
 from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
+from priorband.keywords import with_proposals
 from priorband.numeric import real
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem, optimizer_of
@@ -38,10 +39,12 @@ from priorband.storage.journal import Row, sealed
 from priorband.storage.json_text import to_json
 from priorband.storage.postgres import PostgresJournal
 from priorband.storage.sqlite import SqliteJournal
+from priorband.storage.study_folder import nearby_studies, require_no_file
 
 StudyJournal = SqliteJournal | PostgresJournal
 
 
+@with_proposals
 def open_study(  # noqa: PLR0913  # the problem, and how this process takes part in the study
     where: str | Path,
     space: Space | None = None,
@@ -115,8 +118,9 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         checkpoints = checkpoint_folder(journal, folder)
         if not journal.exists():
             if space is None or read_only:
-                hint = "" if read_only else " Give a space to create it, or fix the path."
-                raise FormatError(f"There is no study in {journal.where}.{hint}")
+                hint = "" if read_only else " Pass `space` to create it, or fix the path."
+                near = nearby_studies(where)
+                raise FormatError(f"There is no study in {journal.where}.{near}{hint}")
             problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
             _require_no_trials(journal, checkpoints)
             _create(journal, problem, bool(maximize))
@@ -156,6 +160,7 @@ def journal_at(where: str | Path, read_only: bool = False) -> StudyJournal:
         usable = False
     if not usable:
         raise ArgumentError(f"`study` must be a folder that can exist, got {text!r}.")
+    require_no_file(Path(text).absolute())
     return SqliteJournal(Path(text), read_only)
 
 
@@ -245,7 +250,8 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
         raise MismatchError(
             f"The study in {where} was created with another problem:\n  - "
             + "\n  - ".join(unlike)
-            + "\nOpen it with its own, or create a new study in another place."
+            + "\nTo resume it, leave out what differs or give it as it is in the study. To start "
+            "again with what you have here, choose another place for a new study."
         )
     return known
 

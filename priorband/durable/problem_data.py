@@ -12,6 +12,7 @@ from priorband.durable.registry import PARAMETERS, registry
 from priorband.durable.serialize import TAG, custom_part, from_data, short_repr, to_data, unreadable
 from priorband.errors import ConfigError, MethodError
 from priorband.fidelity import Fidelity
+from priorband.method_names import method_name, method_text
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem
 from priorband.space.prior import Independent, Prior
@@ -157,13 +158,27 @@ def differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> list[str
     lines += _prior_lines(stored, given, [n for n in kept if _text(old[n]) == _text(new[n])])
     one, other = (to_data(_typed(data["fidelity"], Fidelity)) for data in (stored, given))
     lines += _lines("fidelity" + f" `{one['name']}`" * (one["name"] == other["name"]), one, other)
-    lines += _lines("method", *(_method(data["method"]) for data in (stored, given)))
+    lines += _method_lines(stored["method"], given["method"])
     return lines + list(_lines("seed", stored["seed"], given["seed"]))
 
 
-def _method(data: Any) -> Any:
-    """A method's data as this version writes it."""
-    return data if _is_own(data) else to_data(_typed(data, Optimizer))
+def _method_lines(stored: Any, given: Any) -> Iterator[str]:
+    """A method is named; its parts are compared only where they have to be."""
+    if _is_own(stored) or _is_own(given):
+        if _text(stored) != _text(given):
+            yield "method: " + _both(*(_method_shown(data) for data in (stored, given)))
+        return
+    old, new = (_typed(data, Optimizer) for data in (stored, given))
+    names = method_name(old), method_name(new)
+    if names[0] == names[1] or None in names:
+        same = names[0] == names[1] and names[0] is not None
+        yield from _lines(f"method {names[0]!r}" if same else "method", to_data(old), to_data(new))
+    else:
+        yield f"method: {method_text(old)} in the study, {method_text(new)} here"
+
+
+def _method_shown(data: Any) -> str:
+    return _shown(data) if _is_own(data) else method_text(_typed(data, Optimizer))
 
 
 def _parameters(data: Mapping[str, Any]) -> dict[str, Any]:

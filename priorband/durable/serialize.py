@@ -29,10 +29,11 @@ from priorband.errors import (
     SingleRungWarning,
     SpaceError,
 )
+from priorband.numeric import real
 from priorband.space import densities
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
-from priorband.space.confidence import WIDEST
+from priorband.space.confidence import SIGMAS, USUAL_CONFIDENCE, WIDEST
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.prior import Independent
@@ -209,7 +210,7 @@ def _instance(cls: Any, fields: dict[str, Any]) -> Any:
     for name, item in fields.items():
         if misplaced(cls, name, item):
             raise unreadable(f"{cls.__name__} takes no {name}={short_repr(item)}")
-    value = cls(**fields)
+    value = cls(**_without_unused_confidence(fields))
     if cls in _IS_DENSITY and not _IS_DENSITY[cls](value):
         raise unreadable(f"There is no density such as {short_repr(value)}")
     if cls in SCALED and "weights" in fields:
@@ -218,6 +219,15 @@ def _instance(cls: Any, fields: dict[str, Any]) -> Any:
             raise unreadable(f"Expected weights that sum to one, got {short_repr(weights)}")
         settle(value, weights=weights)  # to scale them again would be to round them again
     return value
+
+
+def _without_unused_confidence(fields: dict[str, Any]) -> dict[str, Any]:
+    """Earlier versions took a confidence without a prior, and did not use it."""
+    if "confidence" not in fields or fields.get("prior", "given") is not None:
+        return fields
+    confidence = fields["confidence"]
+    known = confidence in SIGMAS if isinstance(confidence, str) else (real(confidence) or 0) > 0
+    return {**fields, "confidence": USUAL_CONFIDENCE} if known else fields
 
 
 def _sum_to_one(weights: Sequence[float]) -> bool:

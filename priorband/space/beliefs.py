@@ -13,6 +13,7 @@ import numpy as np
 from priorband.errors import ConfigError, SpaceError
 from priorband.space.base import Parameter
 from priorband.space.confidence import (
+    USUAL_CONFIDENCE,
     Confidence,
     normalised_weights,
     positive_number,
@@ -66,7 +67,7 @@ def _code(parameter: Parameter, value: object) -> float:
     try:
         return parameter.encode(value)
     except ConfigError as error:
-        raise SpaceError(f"The prior {error}.") from None
+        raise SpaceError(f"`prior` {error}.") from None
 
 
 @final
@@ -290,8 +291,8 @@ def as_belief(stated: Any, confidence: Confidence = "medium") -> Belief:
         return Uniform()
     if isinstance(stated, type):
         raise SpaceError(
-            f"The prior must be a value or a belief, got the class {stated.__name__}. "
-            "Use an instance of it."
+            f"`prior` must be a value or a belief, got the class {stated.__name__}. "
+            f"Use an instance of it: {stated.__name__}(...)."
         )
     if hasattr(stated, "on"):
         return stated  # type: ignore[no-any-return]  # any object with this method is a belief
@@ -316,6 +317,16 @@ class Stated:
 def check_prior(parameter: Parameter) -> None:
     """Raise `SpaceError` if a parameter's prior or confidence does not fit the parameter."""
     as_belief(parameter.prior, parameter.confidence).on(parameter)
+    _check_confidence(parameter)
+    if parameter.prior is None and parameter.confidence != USUAL_CONFIDENCE:
+        raise SpaceError(
+            "`confidence` says how sure you are of a `prior`, and there is none, got "
+            f"confidence={parameter.confidence!r}. Give the value that you expect to be best as "
+            "`prior`, or leave `confidence` out."
+        )
+
+
+def _check_confidence(parameter: Parameter) -> None:
     if parameter.size is None:
         sigma_of("confidence", parameter.confidence)
     else:

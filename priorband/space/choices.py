@@ -66,28 +66,43 @@ def _listed(choices: Any, positions: dict[Any, int]) -> tuple[Any, ...]:
 
 def _indices(choices: Any) -> dict[Any, int]:
     """Return each choice's index, or raise `SpaceError` if there are none or two are equal."""
-    invalid = isinstance(choices, str | bytes | Set)  # the order of a set varies
-    try:
-        listed = [] if invalid else [plain_value(choice) for choice in choices]
-    except TypeError:
-        invalid = True
-    if invalid:
-        raise SpaceError(f"`choices` must be an ordered list of values, got {choices!r}.")
-    if not listed:
-        raise SpaceError("`choices` is empty. Give at least one value.")
+    listed = _plain_list(choices)
     index: dict[Any, int] = {}
     for position, choice in enumerate(listed):
         try:
             first = index.setdefault(choice, position)
         except TypeError:
             raise SpaceError(
-                f"Choices must be hashable, got {choice!r}. Use a tuple or a name for it."
+                f"`choices` must be hashable values, got {choice!r}. Use a tuple or a name for it."
             ) from None
         if first != position:
-            raise SpaceError(f"Choices must differ, got {listed[first]!r} and {choice!r}.")
+            raise SpaceError(
+                f"`choices` must differ, got {listed[first]!r} and {choice!r}. Drop one of them."
+            )
         if choice != choice:
-            raise SpaceError(f"A choice must be equal to itself, got {choice!r}.")
+            raise SpaceError(f"`choices` must be equal to themselves, got {choice!r}.")
     return index
+
+
+def _plain_list(choices: Any) -> list[Any]:
+    if isinstance(choices, str | bytes):
+        raise SpaceError(
+            f"`choices` must be a list of values, got the single text {choices!r}. Put all choices "
+            f"in a list: [{choices!r}, ...]."
+        )
+    invalid = isinstance(choices, Set)  # its order varies
+    try:
+        listed = [] if invalid else [plain_value(choice) for choice in choices]
+    except TypeError:
+        invalid = True
+    if invalid:
+        raise SpaceError(
+            "`choices` must be an ordered list of values, such as ['sgd', 'adam'], got "
+            f"{choices!r}."
+        )
+    if not listed:
+        raise SpaceError("`choices` is empty. Give at least one value.")
+    return listed
 
 
 def _index(index: dict[Any, int], value: Any) -> int:
@@ -221,7 +236,7 @@ class Ordinal:
         settle(self, choices=tuple(positions), _positions=positions, when=checked_when(self.when))
         if len(self.choices) < 2:
             raise SpaceError(
-                f"An ordinal needs at least two choices, got {list(self.choices)!r}. "
+                f"`choices` of an ordinal must be at least two, got {list(self.choices)!r}. "
                 "For a single value use Constant."
             )
         check_prior(self)
@@ -284,7 +299,7 @@ class Constant:
             same = False
         if not same:
             raise SpaceError(
-                f"A constant must be hashable and equal to itself, got {self.value!r}. "
+                f"`value` of a constant must be hashable and equal to itself, got {self.value!r}. "
                 "Use a tuple or a name for it."
             )
         if self.prior is not None:

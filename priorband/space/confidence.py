@@ -11,9 +11,10 @@ confidence in a choice is how many times as likely it is as each other choice.
 """
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
-from priorband.errors import SpaceError, suggestion
+from priorband.errors import SpaceError
 from priorband.numeric import real
 
 Confidence = float | str
@@ -21,6 +22,8 @@ Confidence = float | str
 
 SIGMAS = {"low": 0.5, "medium": 0.25, "high": 0.125}
 WEIGHTS = {"low": 2.0, "medium": 4.0, "high": 6.0}
+USUAL_CONFIDENCE = "medium"
+"""The confidence where none is given."""
 WIDEST = 1000.0
 """The largest allowed width."""
 
@@ -49,7 +52,8 @@ def weight_of(name: str, value: object) -> float:
     number = _number_of(name, value, WEIGHTS)
     if number < 1:
         raise SpaceError(
-            f"The weight of a preferred choice must be at least 1, got {value!r}. "
+            f"`{name}` in a choice is how many times as likely it is as each other one, and must "
+            f"be at least 1, got {value!r}. "
             "To prefer other choices, use a dict of weights."
         )
     return number
@@ -57,7 +61,11 @@ def weight_of(name: str, value: object) -> float:
 
 def _number_of(name: str, value: object, words: Mapping[str, float]) -> float:
     if isinstance(value, str) and value not in words:
-        raise SpaceError(f"Unknown {name} {value!r}. {suggestion(value, words)}")
+        close = get_close_matches(value, words, n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise SpaceError(
+            f"`{name}` must be 'low', 'medium', 'high' or a positive number, got {value!r}.{hint}"
+        )
     return words[value] if isinstance(value, str) else positive_number(name, value)
 
 

@@ -41,7 +41,7 @@ def _check_range(low: float, high: float, log: object, least: float) -> None:
     if not low < high:
         raise SpaceError(
             f"`low` must be below `high`, got low={low!r} and high={high!r}."
-            + (" For a single value use Constant." if low == high else "")
+            + (" For a single value use Constant." if low == high else " Swap them.")
         )
     if log and low < least:
         raise SpaceError(

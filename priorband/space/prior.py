@@ -261,7 +261,7 @@ def _check_beliefs(space: object, beliefs: object, confidence: object) -> None:
             raise SpaceError(f"`{name}` is a constant and takes no prior. Drop it from the prior.")
         if name not in space.parameters:
             raise SpaceError(
-                f"The prior names an unknown parameter `{name}`. {suggestion(name, space.names)}"
+                f"`prior` names an unknown parameter `{name}`. {suggestion(name, space.names)}"
             )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
-from priorband.numeric import whole
+from priorband.numeric import real, whole
 from priorband.space.activation import Activation
 from priorband.space.base import Parameter
 from priorband.space.beliefs import as_belief
@@ -79,7 +79,8 @@ class Space:
     def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
         if not isinstance(parameters, Mapping):
             raise SpaceError(
-                f"`parameters` must be a dict of parameters by name, got {parameters!r}."
+                "`parameters` must be a dict of parameters by name, such as "
+                f"{{'lr': Float(1e-5, 1e-1, log=True)}}, got {parameters!r}."
             )
         parameters = expanded(parameters)
         _check_names(parameters)
@@ -93,7 +94,8 @@ class Space:
         if not self.searched:
             raise SpaceError(
                 "A space needs at least one parameter to search, got "
-                + ("only constants." if parameters else "none.")
+                + ("only constants. " if parameters else "none. ")
+                + "Add one with a range or choices, such as Float(0, 1)."
             )
         self._decoders = [(name, p.decode) for name, p in self.searched.items()]
         self._constant = {n: p.value for n, p in parameters.items() if isinstance(p, Constant)}
@@ -353,4 +355,22 @@ def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
             raise SpaceError(f"The names {first!r} and {name!r} are the same text in Unicode.")
         if not isinstance(parameter, kinds):
             allowed = ", ".join(kind.__name__ for kind in kinds)
-            raise SpaceError(f"Parameter `{name}` must be one of {allowed}, got {parameter!r}.")
+            raise SpaceError(
+                f"Parameter `{name}` must be one of {allowed}, got {parameter!r}."
+                + _meant(parameter)
+            )
+
+
+def _meant(given: Any) -> str:
+    """What to write for something that is not a parameter."""
+    if isinstance(given, type):
+        return f" Give its values: {given.__name__}(...)."
+    if isinstance(given, tuple) and len(given) == 2 and all(real(n) is not None for n in given):
+        kinds = ("Float", "Integer") if all(map(whole, given)) else ("Float",)
+        ways = " or ".join(f"{kind}({given[0]!r}, {given[1]!r})" for kind in kinds)
+        return f" For a range, write {ways}."
+    if isinstance(given, list | tuple):
+        return f" For choices, write Categorical({list(given)!r})."
+    if isinstance(given, str | int | float):
+        return f" For a fixed value, write Constant({given!r})."
+    return ""

@@ -6,7 +6,10 @@ import sqlite3
 
 from priorband.errors import StorageError
 
-_ERRNOS = (errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
+_ERRNOS = (
+    *(errno.ENOTDIR, errno.EEXIST, errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP),
+    errno.ENAMETOOLONG,
+)
 _SQLITE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
 _INSUFFICIENT_PRIVILEGE = "42501"
 _REFUSED = re.compile(

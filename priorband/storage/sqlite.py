@@ -48,6 +48,7 @@ from priorband.storage.sqlite_file import (
     set_journal_mode,
     translated_errors,
 )
+from priorband.storage.study_folder import create_folder
 from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 
@@ -117,7 +118,7 @@ class SqliteJournal:
         """Create the folder and the tables, unless they exist."""
         refuse_to_write(self)
         with translated_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            create_folder(self.folder)
         with self._mutex, translated_errors(self.folder), self._write_lock.acquire():
             self._head.create()
             with closing(connect(self.folder, "mode=rwc")) as connection:

@@ -28,7 +28,7 @@ from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import OPEN_PATIENCE, open_with_retry
 from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import pickling_error
+from priorband.workers.trial_process import could_not_start, pickling_error
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 
@@ -176,9 +176,7 @@ def _update(worker: WorkerProcess, say: Callable[[str], None], stopping: bool) -
     worker.deaths = [death for death in worker.deaths if now - death < FORGET_DEATHS] + [now]
     worker.close()
     if not worker.running and code is not None and code > 0:
-        worker.end = WorkerEnd(
-            "storage", "A worker could not start. Its error message is printed above."
-        )
+        worker.end = WorkerEnd("method", f"A worker process {could_not_start(code)}")
         return
     if stopping or len(worker.deaths) > MAX_RESTARTS:
         worker.end = WorkerEnd("stopped" if stopping else "storage", f"it died ({code})")

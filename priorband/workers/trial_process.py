@@ -99,6 +99,14 @@ def pickling_error(objective: Objective, error: Exception) -> MethodError:
     )
 
 
+def could_not_start(code: int) -> str:
+    """What is said of a process that ended before it ran any of our code."""
+    return (
+        f"could not start (exit code {code}): its own message is printed above. If importing your "
+        "script raised it, put what starts tuning under `if __name__ == '__main__':`."
+    )
+
+
 def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: bool) -> None:
     """Run in the child: evaluate the task and send the result to the worker."""
     start_session()

@@ -32,7 +32,7 @@ from priorband.workers.objective_results import (
     failure_from_exception,
 )
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import TrialProcess
+from priorband.workers.trial_process import TrialProcess, could_not_start
 
 LOOK = 0.25  # seconds between checks of signals and time limits
 GRACE = 20.0
@@ -238,9 +238,7 @@ class TrialRunner:
     def _failure_from_exit(self, code: int | None, task: TrialTask, running: bool) -> AttemptResult:
         """The failure of a process that exited without sending a result."""
         if not running and code is not None and code > 0:
-            raise MethodError(
-                "The process of a trial could not start. Its error message is printed above."
-            )
+            raise MethodError(f"The process of a trial {could_not_start(code)}")
         log = f"trials/{task.trial}/log-{task.attempt}.txt"
         kind: FailureKind = "crashed"
         if code == -signal.SIGKILL:

@@ -20,6 +20,7 @@ from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.errors import ArgumentError, HaltedError, MethodError, StorageError
 from priorband.fidelity import Fidelity
+from priorband.keywords import with_proposals
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
 from priorband.space.config import Config
@@ -29,6 +30,8 @@ from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
+from priorband.workers.gpus import gpus_found
+from priorband.workers.main_script import require_importable_script
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
@@ -69,6 +72,7 @@ class Tuned:
         return -self.best.loss if self.maximize else self.best.loss
 
 
+@with_proposals
 def tune(  # noqa: PLR0913  # one call with every option; all but the first have a default
     objective: Objective,
     space: Space | None = None,
@@ -110,7 +114,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
         maximize: whether higher values are better; the objective then returns such a value. In the
             result, `value` is what the objective returned and `best.loss` its negative.
-        gpus_per_trial: how many of the visible devices each worker gets.
+        gpus_per_trial: how many of the visible devices each worker gets. Those that are listed in
+            CUDA_VISIBLE_DEVICES are taken as they are; otherwise they must be on this machine.
         folder: where the checkpoints of a study in a database are kept; all workers must see it.
         lease: for how many seconds a worker on another machine may be silent before its trial
             goes to another one.
@@ -160,7 +165,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     )
     _check(objective, workers, options)
     checked_show(show)
-    shared = masks(workers, gpus_per_trial, os.environ)
+    shared = masks(workers, gpus_per_trial, os.environ, gpus_found())
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
@@ -212,7 +217,9 @@ def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list
 def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
     if not callable(objective):
         raise MethodError(
-            f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
+            "`objective` must be a function that is given a trial and returns its loss, got "
+            f"{addresses.shown(repr(objective))}. It comes first, and is not called: "
+            "tune(train, space, fidelity)."
         )
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
@@ -222,6 +229,7 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
             "under `if __name__ == '__main__':`."
         )
     if options.fresh_process or workers > 1:
+        require_importable_script()
         main = sys.modules["__main__"]
         if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
             raise pickling_error(
@@ -255,7 +263,7 @@ def usual_place(objective: Objective) -> Path:
 
 
 def _tuned(study: DurableStudy, ends: list[WorkerEnd]) -> Tuned:
-    worst_first = ("storage", "halted", "stopped", "done")
+    worst_first = ("storage", "method", "halted", "stopped", "done")
     worst = min(ends, key=lambda end: worst_first.index(end.status))
     reason = worst.reason
     if worst.status == "stopped":
@@ -274,6 +282,8 @@ def _raise_if_unfinished(ends: list[WorkerEnd], where: str) -> None:
         sys.exit(128 + getattr(signal, reasons["stopped"], signal.SIGTERM))
     if "halted" in reasons:
         raise HaltedError(reasons["halted"])
+    if "method" in reasons:
+        raise MethodError(reasons["method"])
     if "storage" in reasons and "done" not in reasons:
         raise StorageError(
             f"{reasons['storage']} All results so far are saved in {shlex.quote(where)}."

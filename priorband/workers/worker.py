@@ -19,7 +19,7 @@ from typing import Literal, TypeVar, final
 
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.study import DurableStudy
-from priorband.errors import PriorbandError, StorageError, TrialError
+from priorband.errors import MethodError, PriorbandError, StorageError, TrialError
 from priorband.storage.spool import Spool
 from priorband.values import frozen
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
@@ -42,8 +42,9 @@ T = TypeVar("T")
 class WorkerEnd:
     """Why a worker has ended."""
 
-    status: Literal["done", "stopped", "halted", "storage"]
-    """Nothing is left to do; it was asked to stop; the objective always fails; storage failed."""
+    status: Literal["done", "stopped", "halted", "method", "storage"]
+    """Nothing is left to do; it was asked to stop; the objective always fails, or cannot be run in
+    another process; storage failed."""
     reason: str
 
 
@@ -92,6 +93,8 @@ class Worker:
                 return self._work()
             except KeyboardInterrupt:
                 return WorkerEnd("stopped", self.stop_signals.reason)
+            except MethodError as error:
+                return WorkerEnd("method", str(error))
             except PriorbandError as error:
                 return WorkerEnd("storage", str(error))
             finally:

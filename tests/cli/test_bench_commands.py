@@ -99,7 +99,7 @@ def test_a_stand_in_is_used_only_if_the_real_benchmark_is_missing(
     ("words", "said"),
     [
         (["--preset", "paper-smal"], "Unknown preset 'paper-smal'. Did you mean 'paper-small'?"),
-        ([*SMALL, "--methods", "radnom"], "Unknown method 'radnom'."),
+        ([*SMALL, "--methods", "radnom"], "`method` 'radnom' is not known."),
         ([*SMALL, "--benchmarks", "hartman3-good"], "Did you mean 'hartmann3-good'?"),
         ([*SMALL, "--priors", "god"], "Unknown prior 'god'. Did you mean 'good'? Known: bad, good"),
         ([*SMALL, "--rules", "papr"], "Unknown rules 'papr'. Did you mean 'paper'?"),

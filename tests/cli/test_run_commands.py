@@ -76,12 +76,15 @@ def test_modules_of_the_current_folder_are_found_by_trials_too(tmp_path: Path) -
         assert study.maximize and study.problem.fidelity.name == "share"
         assert study.best is not None and -1 <= study.best.loss <= 0
     (tmp_path / "mine.py").write_text(
-        (tmp_path / "mine.py").read_text().replace("(0, 1)", "(0, 2)")
+        (tmp_path / "mine.py")
+        .read_text()
+        .replace("(0, 1)", "(0, 2)")
+        .replace("0.1, 1.0", "0.1, 2.0")
     )
     note = priorband("run", "s", "--objective", "mine:accuracy", cwd=tmp_path)
-    assert (
-        note.returncode == 0 and "space in mine differs from the space of the study" in note.stderr
-    )
+    assert note.returncode == 0
+    assert "mine has changed since:\n  - `x`: high is 1.0 in the study, 2.0 here" in note.stderr
+    assert "\n  - fidelity `share`: high is 1.0 in the study, 2.0 here" in note.stderr
     other = priorband(*words, "--space", "mine:space", cwd=tmp_path)
     assert other.returncode == 1
     assert "`x`: high is 1.0 in the study, 2.0 here" in other.stderr
@@ -323,5 +326,9 @@ def test_a_module_that_does_not_load_is_named_with_the_line(
 
 def test_a_worker_never_makes_a_study(tmp_path: Path) -> None:
     done = priorband("worker", tmp_path / "none", *BASIC[:2])
-    assert done.returncode == 1 and "There is no study in" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"priorband: There is no study in {tmp_path}/none, and `worker` adds workers to one that "
+        f"exists. To create it: priorband run {tmp_path}/none --objective {BASIC[1]} --budget 12\n"
+    )
     assert not (tmp_path / "none").exists()

@@ -34,9 +34,9 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
             "argument --keep: invalid choice: 'al'",
         ),
         (["qqq\x1b[2J"], "There is no command 'qqq\\x1b[2J'."),
-        (["status"], "the following arguments are required: STUDY"),
-        (["status", "one", "two"], "unrecognized arguments: two"),
-        ([], "the following arguments are required: COMMAND"),
+        (["status"], "STUDY is missing: a folder, such as runs/resnet"),
+        (["status", "one", "two"], "There is no place for 'two'"),
+        ([], "COMMAND is missing, one of run, worker"),
         (["qqqqq"], "There is no command 'qqqqq'.\n"),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import priorband as pb
+from priorband.durable.budget import as_budget
 from priorband.durable.messages import Assignment, Idle, Report
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
@@ -127,3 +128,18 @@ def test_a_budget_may_be_a_number_of_numpys(tmp_path: Path, limit: Any) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(limit)
         assert study.budget.limits
+
+
+def test_one_of_a_limit_is_in_the_singular() -> None:
+    assert str(pb.Budget(1, hours=1)) == "1 training or 1 hour"
+    assert str(pb.Budget(trials=1, cost=1)) == "1 trial or 1 cost"
+    assert str(pb.Budget(1.5)) == "1.5 trainings"
+
+
+def test_a_limit_that_does_not_exist_is_named() -> None:
+    with pytest.raises(pb.errors.ArgumentError) as caught:
+        as_budget({"trial": 3})
+    assert str(caught.value) == (
+        "`budget` has an unknown limit 'trial'. Did you mean 'trials'? Known: cost, hours, "
+        "trainings, trials."
+    )

@@ -427,23 +427,32 @@ DIFFERENT: list[tuple[Problem, str]] = [
     ),
     (
         problem(optimizer=optimizer("priorband", eta=4, sizes="ceil")),
-        "method: eta is 3 in the study, 4 here\nmethod: sizes is 'floor' in the study, 'ceil' here",
+        "method 'priorband': eta is 3 in the study, 4 here\n"
+        "method 'priorband': sizes is 'floor' in the study, 'ceil' here",
     ),
     (
         problem(optimizer=optimizer("asha+esp")),
-        "method: scheduler is Hyperband() in the study, ASHA(promotion='textbook') here",
+        "method: 'priorband' in the study, 'asha+esp' here",
     ),
     (
         problem(optimizer=optimizer("priorband(sigma=0.5)")),
-        "method: sampler.samplers[2].sigma is 0.25 in the study, 0.5 here",
+        "method: 'priorband' in the study, 'priorband(sigma=0.5)' here",
     ),
     (
         problem(optimizer=optimizer("priorband(50%)")),
-        "method: sampler.weights.uniform_share is Geometric() in the study, Half() here",
+        "method: 'priorband' in the study, 'priorband(50%)' here",
     ),
     (
         problem(optimizer=optimizer("priorband(no-mode)")),
-        "method: opening is PriorMode() in the study, None here",
+        "method: 'priorband' in the study, 'priorband(no-mode)' here",
+    ),
+    (
+        problem(optimizer=optimizer("asha", eta=4)),
+        "method: 'priorband' in the study, 'asha' with eta=4 here",
+    ),
+    (
+        problem(optimizer=replaced(optimizer("priorband"), opening=FromUniform())),
+        "method: opening is PriorMode() in the study, FromUniform() here",
     ),
     (
         problem(prior=prior(SMALL, {"lr": Normal(1e-2, "high")})),
@@ -476,7 +485,7 @@ def test_differences_of_what_is_ones_own_name_it() -> None:
     of_prior, of_method = differences(ours, own)
     assert of_prior.startswith("prior: one made of beliefs in the study, one with custom parts")
     assert "(durable.test_problem.OwnPrior: OwnPrior(xxx" in of_prior
-    assert of_method.startswith("method: Optimizer(scheduler=Hyperband(), sampler=Mix(")
+    assert of_method.startswith("method: 'priorband' in the study, one with custom parts")
     assert "one with custom parts (durable.test_problem.OwnSampler: Optimizer(" in of_method
     assert len(of_prior) + len(of_method) < 1000
     for other in (

@@ -514,3 +514,11 @@ def test_no_name_in_the_data_is_looked_up_anywhere_but_in_the_registry() -> None
         with pytest.raises(FormatError, match="known tag"):
             from_data(tagged(name))
     assert "Study" in priorband.__all__
+
+
+@pytest.mark.parametrize("confidence", ["high", 0.1])
+def test_a_stored_confidence_without_a_prior_is_left_out(confidence: Any) -> None:
+    data = to_data(Float(0, 1)) | {"confidence": confidence}
+    assert from_data(data) == Float(0, 1)
+    with pytest.raises(FormatError):
+        from_data(data | {"confidence": "hgh"})

@@ -160,7 +160,7 @@ def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:
     ("given", "said"),
     [
         ({"seed": 1}, "seed: 0 in the study, 1 here"),
-        ({"method": "asha"}, "scheduler"),
+        ({"method": "asha"}, "\n  - method: 'priorband' in the study, 'asha' here\n"),
         ({"fidelity": pb.Fidelity("epochs", 1, 27)}, "high is 9 in the study, 27 here"),
         ({"space": pb.Space({"x": pb.Float(0, 2)})}, "`kind` is in the study, but not here"),
         ({"maximize": True}, "minimises"),

@@ -208,7 +208,7 @@ def test_weights_may_be_as_large_as_a_float_can_be() -> None:
     assert density(Categorical([1, 2], prior={1: 1e308, 2: 1e308})).probabilities == (0.5, 0.5)
 
 
-NUMBER = "The prior must be a number in [0.0, 1.0], got "
+NUMBER = "`prior` must be a number in [0.0, 1.0], got "
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Float(0, 1, prior=2), NUMBER + "2."),
     (lambda: Float(0, 1, prior=Normal(-0.1)), NUMBER + "-0.1."),
@@ -218,10 +218,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: lib.Float(0, 1, prior=[0.1, 0.2]), NUMBER + "[0.1, 0.2]."),
     (lambda: Float(0, 1, prior=True), NUMBER + "True."),
     (lambda: Float(1e-4, 1e-1, log=True, prior=0), "in [0.0001, 0.1], got 0."),
-    (lambda: Integer(1, 5, prior=2.5), "The prior must be a whole number, got 2.5."),
-    (lambda: Integer(1, 5, prior=0), "The prior must be a whole number in [1, 5], got 0."),
-    (lambda: Ordinal([2, 4], prior=3), "The prior must be one of 2, 4, got 3."),
-    (lambda: Categorical(["a", "b"], prior="c"), "The prior must be one of 'a', 'b', got 'c'."),
+    (lambda: Integer(1, 5, prior=2.5), "`prior` must be a whole number, got 2.5."),
+    (lambda: Integer(1, 5, prior=0), "`prior` must be a whole number in [1, 5], got 0."),
+    (lambda: Ordinal([2, 4], prior=3), "`prior` must be one of 2, 4, got 3."),
+    (lambda: Categorical(["a", "b"], prior="c"), "`prior` must be one of 'a', 'b', got 'c'."),
     (lambda: lib.Categorical(["a", "b"], prior=["a"]), "must be one of 'a', 'b', got ['a']."),
     (lambda: Categorical(["a", "b"], prior={"z": 1}), "must be one of 'a', 'b', got 'z'."),
     (lambda: Categorical(["a", "b"], prior={"a": -1}), "numbers of at least 0, got -1."),
@@ -235,12 +235,22 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: Categorical(["a"], prior=Histogram((1,))), "needs values with an order"),
     (lambda: lib.Float(0, 1, prior={0.5: 1}), "Weights need choices, got Float("),
     (lambda: Float(0, 1, prior=Weights("a")), "Use Normal or Histogram."),
-    (lambda: Categorical(["a", "b"], prior="a", confidence="hi"), "Did you mean 'high'? Known:"),
-    (lambda: Float(0, 1, prior=0.5, confidence="hgh"), "Unknown confidence 'hgh'. Did you mean"),
+    (lambda: Categorical(["a", "b"], prior="a", confidence="hi"), "Did you mean 'high'?"),
+    (
+        lambda: Float(0, 1, prior=0.5, confidence="hgh"),
+        "`confidence` must be 'low', 'medium', 'high' or a positive number, got 'hgh'. Did you ",
+    ),
     (lambda: Float(0, 1, prior=0.5, confidence=-1), "`confidence` must be a positive number"),
-    (lambda: Float(0, 1, confidence="hgh"), "Unknown confidence 'hgh'. Did you mean 'high'?"),
+    (lambda: Float(0, 1, confidence="hgh"), "positive number, got 'hgh'. Did you mean 'high'?"),
+    (
+        lambda: Float(0, 1, confidence="high"),
+        "`confidence` says how sure you are of a `prior`, and there is none, got "
+        "confidence='high'. Give the value that you expect to be best as `prior`, or leave "
+        "`confidence` out.",
+    ),
+    (lambda: Categorical(["a", "b"], confidence=3), "and there is none, got confidence=3."),
     (lambda: Categorical(["a", "b"], prior="a", confidence=0.5), "at least 1, got 0.5"),
-    (lambda: Normal(0.5, sigma="hgh"), "Unknown sigma 'hgh'. Did you mean 'high'? Known: high,"),
+    (lambda: Normal(0.5, sigma="hgh"), "`sigma` must be 'low', 'medium', 'high' or a"),
     (lambda: Normal(0.5, sigma=0), "`sigma` must be a positive number, got 0."),
     (lambda: Normal(0.5, sigma=math.inf), "`sigma` must be a positive number, got inf."),
     (lambda: lib.Normal(0.5, sigma=None), "`sigma` must be a positive number, got None."),

@@ -184,14 +184,18 @@ def test_a_set_of_choices_is_refused_because_its_order_changes_between_processes
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        (["a", "b", "a"], "Choices must differ, got 'a' and 'a'."),
-        ([1, True], "Choices must differ, got 1 and True."),
-        ([1.0, math.nan], "A choice must be equal to itself, got nan."),
+        (["a", "b", "a"], "`choices` must differ, got 'a' and 'a'. Drop one of them."),
+        ([1, True], "`choices` must differ, got 1 and True. Drop one of them."),
+        ([1.0, math.nan], "`choices` must be equal to themselves, got nan."),
         ([], "`choices` is empty. Give at least one value."),
-        ("adam", "`choices` must be an ordered list of values, got 'adam'."),
-        (None, "`choices` must be an ordered list of values, got None."),
-        (3, "`choices` must be an ordered list of values, got 3."),
-        ([[1], [2]], "Choices must be hashable, got [1]. Use a tuple or a name for it."),
+        (
+            "adam",
+            "`choices` must be a list of values, got the single text 'adam'. Put all choices in a "
+            "list: ['adam', ...].",
+        ),
+        (None, "`choices` must be an ordered list of values, such as ['sgd', 'adam'], got None."),
+        (3, "`choices` must be an ordered list of values, such as ['sgd', 'adam'], got 3."),
+        ([[1], [2]], "`choices` must be hashable values, got [1]. Use a tuple or a name for it."),
     ],
 )
 def test_choices_that_cannot_be_told_apart_or_counted_are_refused(
@@ -203,7 +207,7 @@ def test_choices_that_cannot_be_told_apart_or_counted_are_refused(
 
 
 def test_an_ordinal_of_one_choice_is_refused() -> None:
-    with pytest.raises(SpaceError, match=r"at least two choices, got \['a'\].*use Constant"):
+    with pytest.raises(SpaceError, match=r"must be at least two, got \['a'\].*use Constant"):
         Ordinal(["a"])
 
 

@@ -194,14 +194,14 @@ def test_beliefs_may_be_given_apart_from_the_space() -> None:
 @pytest.mark.parametrize(
     ("beliefs", "message"),
     [
-        ({"z": 1}, "The prior names an unknown parameter `z`. Known: act, batch, decay"),
+        ({"z": 1}, "`prior` names an unknown parameter `z`. Known: act, batch, decay"),
         ({"layer": 2}, "names an unknown parameter `layer`. Did you mean 'layers'?"),
         ({"classes": 10}, "`classes` is a constant and takes no prior. Drop it"),
-        ({"lr": 5}, "Parameter `lr`: The prior must be a number in [1e-05, 0.1], got 5."),
+        ({"lr": 5}, "Parameter `lr`: `prior` must be a number in [1e-05, 0.1], got 5."),
         ({"epochs": 3}, "`epochs` is the fidelity and takes no prior. Drop it."),
-        (0.5, "`prior` must be beliefs by name or have sample, logpdf, mode and around; 0.5 lacks"),
-        ([0.5], "[0.5] lacks sample, logpdf, mode, around."),
-        (Normal(0.5), "Normal(centre=0.5, sigma=0.25) lacks sample, logpdf, mode, around."),
+        (0.5, "`prior` must be a dict of beliefs by parameter name, such as {"),
+        ([0.5], "...}, or a Prior, got [0.5]."),
+        (Normal(0.5), "or a Prior, got Normal(centre=0.5, sigma=0.25)."),
         (Space({"q": Float(0, 1)}).prior, "prior"),
     ],
 )

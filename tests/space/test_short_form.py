@@ -92,7 +92,8 @@ def test_a_categorical_of_branches_is_valid_by_itself() -> None:
         ),
         (
             lambda: Space({"o": Categorical({"sgd": {"m": 3}, "adam": {}})}),
-            "Parameter `m` must be one of Float, Integer, Categorical, Ordinal, Constant, got 3.",
+            "Parameter `m` must be one of Float, Integer, Categorical, Ordinal, Constant, got 3. "
+            "For a fixed value, write Constant(3).",
         ),
         (
             lambda: lib.Ordinal({"S": {}, "L": {}}),

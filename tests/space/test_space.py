@@ -170,7 +170,7 @@ def test_a_constant_may_be_any_value_and_is_in_every_configuration(value: Any) -
 
 @pytest.mark.parametrize("value", [[64, 64], {"a": 1}, np.arange(3), math.nan], ids=repr)
 def test_a_constant_that_cannot_be_compared_is_refused_where_it_is_made(value: Any) -> None:
-    with pytest.raises(SpaceError, match="A constant must .*, got"):
+    with pytest.raises(SpaceError, match="`value` of a constant must .*, got"):
         Constant(value)
 
 
@@ -200,8 +200,11 @@ def test_names_may_be_in_any_script() -> None:
             "`x` must be one of Float, Integer, Categorical, Ordinal, Constant, got (0, 1).",
         ),
         ({"x": Float}, "`x` must be one of Float, Integer, Categorical, Ordinal, Constant, got"),
-        ([Float(0, 1)], "`parameters` must be a dict of parameters by name, got [Float("),
-        (None, "`parameters` must be a dict of parameters by name, got None."),
+        (
+            [Float(0, 1)],
+            "`parameters` must be a dict of parameters by name, such as {'lr': Float(1e-",
+        ),
+        (None, "log=True)}, got None."),
     ],
 )
 def test_a_space_that_cannot_be_is_refused(parameters: Any, message: str) -> None:

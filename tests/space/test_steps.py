@@ -74,7 +74,7 @@ def test_a_prior_is_a_value_of_the_grid() -> None:
     rng = np.random.default_rng(0)
     draws = [space.decode(space.prior.sample(rng)) for _ in range(200)]
     assert all(space.check(draw) == draw for draw in draws)
-    with pytest.raises(SpaceError, match="The prior must be one of 0.0, 0.1, ..., 1.0"):
+    with pytest.raises(SpaceError, match="`prior` must be one of 0.0, 0.1, ..., 1.0"):
         Float(0, 1, step=0.1, prior=0.25)
 
 

@@ -14,7 +14,7 @@ from stored_studies import CONDITIONAL
 from waiting import wait_until
 
 import priorband as pb
-from priorband.errors import StorageError
+from priorband.errors import ArgumentError
 from priorband.repair.check import check
 from priorband.storage.json_text import from_json
 from priorband.workers import open_with_retry
@@ -131,7 +131,7 @@ def test_a_file_in_place_of_the_folder_is_not_waited_for(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(open_with_retry, "PAUSE", 1e6)  # whoever waits once waits too long
-    with pytest.raises(StorageError, match="Not a directory"):
+    with pytest.raises(ArgumentError, match="`study` must be a folder, but .*file is a file"):
         pb.tune(value, SPACE, EPOCHS, budget=2, study=tmp_path / "file", show="quiet")
 
 

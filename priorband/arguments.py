@@ -163,6 +163,13 @@ def checked_flag(name: str, flag: Any) -> bool:
     return flag
 
 
+def checked_count(name: str, count: Any) -> int:
+    """Return a whole number of at least 1, or raise `ArgumentError` naming the argument."""
+    if not whole(count) or count < 1:
+        raise ArgumentError(f"`{name}` must be a whole number of at least 1, got {count!r}.")
+    return int(count)
+
+
 def checked_seconds(name: str, seconds: Any) -> float:
     """Return a number of seconds above 0, or raise `ArgumentError` naming the argument."""
     number = real(seconds)

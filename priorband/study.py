@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn, final, overload
 
@@ -15,11 +15,12 @@ from priorband.arguments import (
     checked_loss,
     json_metrics,
     result_fidelity,
+    retryable_trial,
     running_trial,
     trial_fidelity,
 )
 from priorband.attribute_hints import OF_STUDIES, no_attribute
-from priorband.errors import ExhaustedError
+from priorband.errors import ExhaustedError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
@@ -184,6 +185,31 @@ class BaseStudy(ABC):
         Raises:
             ConfigError: if the configuration is not in the space.
             SpaceError: if the fidelity is out of range.
+        """
+
+    @abstractmethod
+    def retry(self, trials: Sequence[int]) -> None:
+        """Put failed trials first in line, each in its old place.
+
+        A trial that is handed out again has the configuration and the fidelity with which it
+        failed, and continues the same parent. It takes the failed one's place in the bracket, which
+        waits for it. The failed trial stays as it is.
+
+        Args:
+            trials: the ids of the trials.
+
+        Raises:
+            TrialError: if a trial is unknown, has not failed, was imported or was retried already.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), Fidelity("epochs", 1, 9), "hyperband")
+        >>> first = study.ask()
+        >>> study.fail(first, "out of memory", kind="memory")
+        True
+        >>> study.retry([first.id])
+        >>> again = study.ask()
+        >>> again.id, again.config == first.config, again.slot == first.slot
+        (1, True, True)
         """
 
     @abstractmethod
@@ -383,6 +409,17 @@ class Study(BaseStudy):
         at = trial_fidelity(fidelity, self.fidelity, self._state.ladder)
         with self._lock:
             self._append(Queued(self.space.check(config), at))
+
+    def retry(self, trials: Sequence[int]) -> None:
+        with self._lock:
+            before = self._state
+            try:
+                for number in trials:
+                    failed = retryable_trial(self._state.history, number)
+                    self._append(Queued(failed.config, failed.fidelity, failed.id))
+            except TrialError:
+                self._state = before
+                raise
 
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None

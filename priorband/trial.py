@@ -55,6 +55,13 @@ class Trial:
         )
 
 
+def retried_trial(failed: Trial, number: int) -> Trial:
+    """The trial that takes the place of a failed one: the same, under another id."""
+    root = number if failed.parent is None else failed.root
+    about = (failed.config, failed.fidelity, failed.slot, failed.parent, failed.origin)
+    return Trial(number, *about, root)
+
+
 @final
 @frozen
 class Observation:

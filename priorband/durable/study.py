@@ -25,6 +25,7 @@ from priorband.arguments import (
     checked_seconds,
     json_metrics,
     result_fidelity,
+    retryable_trial,
     running_trial,
     trial_fidelity,
 )
@@ -44,7 +45,7 @@ from priorband.durable.records import (
 from priorband.durable.snapshot import Snapshots
 from priorband.durable.study_records import best_checkpoint, reported_points, stored_trials
 from priorband.durable.view import StudyView
-from priorband.errors import ExhaustedError, StorageError, TrialError
+from priorband.errors import ExhaustedError, StorageError
 from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
@@ -314,8 +315,8 @@ class DurableStudy(BaseStudy):
                 parent = trial.parent
                 start = 0 if parent is None else view.state.history.trial(parent).fidelity
                 return AskedRecord.of(trial, view.write_config, start)
-            case Queued(config, fidelity):
-                return QueuedRecord(view.write_config(config), fidelity)
+            case Queued(config, fidelity, retry):
+                return QueuedRecord(view.write_config(config), fidelity, retry)
         opened = view.ledger.running.get(event.trial)
         attempt = opened.attempt if opened else 0
         if isinstance(event, Told):
@@ -395,28 +396,12 @@ class DurableStudy(BaseStudy):
         return best_checkpoint(self.ledger, self.checkpoints, number)
 
     def retry(self, trials: Sequence[int]) -> None:
-        """Queue the configurations of failed trials again.
-
-        The failed trials stay as they are: what was decided since does not change.
-
-        Args:
-            trials: the ids of the trials.
-
-        Raises:
-            TrialError: if a trial is unknown, or has not failed.
-        """
-
         def write(transaction: Transaction) -> None:
-            history = self._view.state.history
             for number in trials:
-                outcome = history.outcome(asked_trial(history, number).id)
-                if outcome is None or not outcome.failed:
-                    raise TrialError(
-                        f"Trial {number} has not failed. Only failed trials can be retried."
-                    )
-                at = outcome.fidelity if outcome.trial.parent is not None else None
-                again = QueuedRecord(self._view.write_config(outcome.config), at)
-                self._view.append(transaction, again)
+                failed = retryable_trial(self._view.state.history, number)
+                config = self._view.write_config(failed.config)
+                record = QueuedRecord(config, failed.fidelity, failed.id)
+                self._view.append(transaction, record)
 
         self._write(("retry", str([*trials])), write)
 

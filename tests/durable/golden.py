@@ -139,7 +139,7 @@ def write_mixed(where: str | Path, folder: Path) -> None:
             if trial in study.ledger.running:
                 study.turn(Report(_claim(study, f"{kind} 2").trial.id, 2, None, kind, ""), "")
         _tell(study, 30)
-        study.retry([3])
+        study.queue(study.state.history.trial(3).config)
         _claim(study, "third")
         study.ask(hold=1e6)
 

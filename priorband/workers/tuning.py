@@ -30,6 +30,7 @@ from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
+from priorband.workers.resuming import resuming_text
 from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
 from priorband.workers.tuned import Tuned, tuned_from
@@ -159,6 +160,8 @@ def run_study(
                 "full trainings."
             )
         with display(opened, show) as shown:
+            if resuming := resuming_text(opened):
+                shown.say(resuming)
             ends = work(opened, shown)
             opened.refresh()
             tuned = _tuned(opened, ends, opening)

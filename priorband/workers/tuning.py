@@ -14,6 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
+from priorband.display.best_trial import best_trial_lines
 from priorband.display.displays import Display, Show, checked_show, display
 from priorband.durable.budget import BudgetLike, as_budget
 from priorband.durable.open import journal_at
@@ -165,6 +166,8 @@ def run_study(
             ends = work(opened, shown)
             opened.refresh()
             tuned = _tuned(opened, ends, opening)
+            for line in best_trial_lines(opened):
+                shown.say(line)
             shown.finish(tuned.reason)
     _raise_if_unfinished(ends, opened.where)
     return tuned

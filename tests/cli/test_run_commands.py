@@ -42,8 +42,9 @@ def test_the_same_again_says_that_all_is_done_and_more_budget_goes_on(finished: 
     again = priorband("run", finished, *BASIC, "--same-process")
     assert again.returncode == 0 and "is spent" in again.stdout
     with pb.open_study(finished, read_only=True) as study:
-        trials, trainings = len(study.state.history), study.spending().trainings
-    assert f"Resuming: {trials} trials, {trainings:.1f} of 2 trainings spent\n" in again.stdout
+        trials = len(study.state.history)
+    assert f"Resuming: {trials} trials, 2" in again.stdout
+    assert " of 2 trainings spent\n" in again.stdout
     more = priorband("worker", finished, "--objective", "objectives:value", "--leave", "--quiet")
     assert (more.returncode, more.stdout, more.stderr) == (0, "", "")
     with pb.open_study(finished, read_only=True) as study:
@@ -285,7 +286,6 @@ WRONG = [
     (("--objective", "objectives:SPACE"), 1, "must be a function that is called with a trial"),
     (("--objective", "objectives.py"), 2, "such as objectives.py:train"),
     (("--objective", "nothing.py:f"), 1, "There is no file 'nothing.py'"),
-    (("--objective", "../conftest.py:f"), 1, "is also the name of another module"),
     (("--objective", "objectives"), 2, "has neither the form module:name nor file.py:name"),
     (("--objective", "json:loads"), 1, "json has no SPACE to create one with"),
     ((*BASIC, "--space", "objectives:EPOCHS"), 1, "must be a Space, but is Fidelity"),

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from priorband.durable.study import DurableStudy
     from priorband.workers.attempt import Attempt
     from priorband.workers.distributed import rank_attempt, tune_in_group
-    from priorband.workers.tuning import Tuned, tune
+    from priorband.workers.tuned import Tuned
+    from priorband.workers.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -92,7 +93,7 @@ __all__ = [
 _LAZY = {
     "Attempt": "priorband.workers.attempt",
     "DurableStudy": "priorband.durable.study",
-    "Tuned": "priorband.workers.tuning",
+    "Tuned": "priorband.workers.tuned",
     "open_study": "priorband.durable.open",
     "rank_attempt": "priorband.workers.distributed",
     "tune": "priorband.workers.tuning",

@@ -25,7 +25,7 @@ from priorband.numeric import one_of, real, whole
 from priorband.space.prior import Prior
 from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space, normalised_name
-from priorband.trial import Trial
+from priorband.trial import IMPORTED, Trial
 
 LONGEST_TEXT = 2_000
 LONGEST_METRIC = 100_000
@@ -185,6 +185,13 @@ def checked_flag(name: str, flag: Any) -> bool:
     return flag
 
 
+def checked_count(name: str, count: Any) -> int:
+    """Return a whole number of at least 1, or raise `ArgumentError` naming the argument."""
+    if not whole(count) or count < 1:
+        raise ArgumentError(f"`{name}` must be a whole number of at least 1, got {count!r}.")
+    return int(count)
+
+
 def checked_seconds(name: str, seconds: Any) -> float:
     """Return a number of seconds above 0, or raise `ArgumentError` naming the argument."""
     number = real(seconds)
@@ -279,3 +286,19 @@ def _shown(value: Any) -> str:
         return repr(value)[:LONGEST_TEXT]
     except Exception as error:
         return f"a {type(value).__name__} that cannot be shown ({type(error).__name__})"
+
+
+def retryable_trial(history: History, number: int) -> Trial:
+    """Return a failed trial that can be retried, or raise `TrialError`."""
+    trial = asked_trial(history, number)
+    outcome = history.outcome(trial.id)
+    if outcome is None or not outcome.failed:
+        raise TrialError(f"Trial {number} has not failed. Only failed trials can be retried.")
+    if trial.origin == IMPORTED:
+        raise TrialError(
+            f"Trial {number} was imported, so it cannot be retried. To evaluate its configuration, "
+            "call `study.queue(config, fidelity)`."
+        )
+    if history.retried(trial.id):
+        raise TrialError(f"Trial {number} was retried already. Retry the trial in its place.")
+    return trial

@@ -40,7 +40,7 @@ def bracket_status(
 
     `sizes` is the planned number of trials on each rung from `base` up. A failed trial counts as
     ended, so that the bracket goes on, but is never promoted: with fewer successes than planned,
-    the next rung gets fewer trials.
+    the next rung gets fewer trials. While a failed trial is retried, the bracket waits for it.
     """
     members, planned = history.members(bracket, base), sizes[0]
     if members.started < planned:
@@ -51,7 +51,7 @@ def bracket_status(
         above = history.members(bracket, base + step)
         planned = min(sizes[step], members.succeeded)
         if above.started < planned:
-            best = history.ranked_member(bracket, base + step - 1, above.started)
+            best = history.next_winner(bracket, base + step - 1, above.started)
             return Winner(best.trial, base + step)
         members = above
     return BracketStatus.WAITING if members.ended < planned else BracketStatus.OVER
@@ -87,6 +87,7 @@ class _OpenBrackets:
         for bracket in tuple(self.to_check):
             base = self._base(state.history, bracket)
             now = bracket_status(state.history, bracket, base, state.ladder.brackets[base])
+            self.over.discard(bracket)  # a trial may have been retried
             if isinstance(now, Winner):
                 ready.append((bracket, base, now))
             elif now is BracketStatus.HAS_ROOM:

@@ -4,7 +4,7 @@ from typing import final
 
 from priorband.space.config import Config
 from priorband.trial import Trial
-from priorband.values import frozen
+from priorband.values import frozen, repr_without_defaults
 
 
 @final
@@ -36,10 +36,17 @@ class Failed:
 @final
 @frozen
 class Queued:
-    """A user queued a configuration, at a given fidelity or for the scheduler's next free slot."""
+    """A user queued a configuration, at a given fidelity or for the scheduler's next free slot.
+
+    With `retry`, it is that of a failed trial, which is to be handed out again in its old place.
+    """
 
     config: Config
     fidelity: float | None
+    retry: int | None = None
+    """The id of the failed trial."""
+
+    __repr__ = repr_without_defaults("retry")
 
 
 Event = Asked | Told | Failed | Queued

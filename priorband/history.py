@@ -174,7 +174,8 @@ class History:
         log = self._log
         with log.lock:
             if log.length == self._length:
-                return len(log.trials), log.queue[0] if log.queue else None, log.drawn
+                first = log.retries or log.queue
+                return len(log.trials), first[0] if first else None, log.drawn
         self._leave(log)
         return self.upcoming()
 
@@ -184,7 +185,8 @@ class History:
         log = self._log
         with log.lock:
             if log.length == self._length:
-                return log.queue[0] if log.queue else None
+                first = log.retries or log.queue
+                return first[0] if first else None
         self._leave(log)
         return self.queued
 
@@ -243,6 +245,18 @@ class History:
         """How many trials were promoted from a rung, in all brackets."""
         return self._read(lambda log: log.indexes.promotions_from.get(rung, 0))
 
+    def retried(self, number: int) -> bool:
+        """Whether a failed trial was handed out again, or is queued for that."""
+        return self._read(lambda log: number in log.retried)
+
+    def replacement(self, number: int) -> int | None:
+        """The trial that has taken the place of a failed one; None if none has yet."""
+        return self._read(lambda log: log.retried.get(number))
+
+    def retry_of(self, number: int) -> int | None:
+        """The failed trial whose place this one has taken; None if it is no retry."""
+        return self._read(lambda log: log.retry_of.get(number))
+
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
@@ -266,6 +280,10 @@ class History:
     def ranked_member(self, bracket: int, rung: int, position: int) -> Observation:
         """The ended trial of a slot that ranks at `position`, the best being at 0."""
         return self._read(lambda log: log.indexes.slots[bracket, rung].best(position))
+
+    def next_winner(self, bracket: int, rung: int, promoted: int) -> Observation:
+        """The best trial of a slot that is not promoted yet, if `promoted` of them are."""
+        return self._read(lambda log: log.indexes.next_winner((bracket, rung), promoted))
 
     @property
     def brackets(self) -> int:

@@ -17,7 +17,7 @@ from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import Regard, State
 from priorband.streams import RandomStream, generator
-from priorband.trial import IMPORTED, QUEUED, Slot, Trial
+from priorband.trial import IMPORTED, QUEUED, Slot, Trial, retried_trial
 from priorband.values import frozen
 
 
@@ -117,6 +117,8 @@ class Optimizer:
         The arguments and errors are those of `propose`.
         """
         number, queued, drawn = state.history.upcoming()
+        if queued is not None and queued.retry is not None:
+            return Decision(retried_trial(state.history.trial(queued.retry), number))
         if queued is not None and queued.fidelity is not None:
             draw = Draw(queued.config, QUEUED)
             return Decision(_new(number, draw, queued.fidelity, None))

@@ -2,27 +2,35 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from threading import RLock
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final, overload
 
 from priorband.arguments import (
     asked_trial,
     checked_cost,
+    checked_count,
     checked_failure_kind,
+    checked_flag,
     checked_loss,
     json_metrics,
     result_fidelity,
+    retryable_trial,
     running_trial,
     trial_fidelity,
 )
+from priorband.attribute_hints import OF_STUDIES, no_attribute
+from priorband.errors import ExhaustedError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
+from priorband.notebook import html_fields
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
+from priorband.results.learning_curves import Curves, joined_curves
+from priorband.results.trial_records import TrialRecords, trial_record
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import State
@@ -64,8 +72,32 @@ class BaseStudy(ABC):
 
     @property
     @abstractmethod
+    def maximize(self) -> bool:
+        """Whether higher values are better: each loss is then the negative of a value."""
+
+    @property
+    @abstractmethod
     def state(self) -> State:
         """The space, the prior, the ladder and the history: all that the next decision reads."""
+
+    if not TYPE_CHECKING:  # a type checker knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name, OF_STUDIES)
+
+    def _repr_html_(self) -> str:
+        history, best = self.state.history, self.best
+        fields: list[tuple[str, object]] = [
+            ("trials", f"{history.observation_count} of {len(history)} ended"),
+            ("fidelity", f"{self.fidelity.name}, {self.fidelity.low:g} to {self.fidelity.high:g}"),
+            ("goal", "maximize" if self.maximize else "minimize"),
+        ]
+        if best is not None:
+            value = -best.loss if self.maximize else best.loss
+            where = f"trial {best.trial.id}, {self.fidelity.name}={best.fidelity:g}"
+            fields += [("best", f"{value:.5g} ({where})")]
+            fields += [(f"best {name}", item) for name, item in best.config.items()]
+        return html_fields(repr(self), fields)
 
     @property
     def best(self) -> Observation | None:
@@ -77,29 +109,42 @@ class BaseStudy(ABC):
         """The lowest loss of a full training; None before the first one."""
         return self.state.history.best_at(self.problem.fidelity.high)
 
-    @abstractmethod
+    @overload
     def ask(self) -> Trial:
-        """Return the next trial to evaluate.
+        """Return the next trial to evaluate."""
+
+    @overload
+    def ask(self, n: int) -> list[Trial]:
+        """Return the next `n` trials to evaluate."""
+
+    @abstractmethod
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next trial to evaluate, or a list of the next `n`.
 
         Any number of trials may be open at once: ask again before you tell.
 
+        Args:
+            n: how many trials to return as a list; None for one trial by itself.
+
         Returns:
             The trial, with its configuration, its fidelity and, if it continues another trial,
-            the id of that parent.
+            the id of that parent. With `n`, a list, which is shorter if fewer are left to try.
 
         Raises:
             ExhaustedError: if nothing is left to try.
+            ArgumentError: if `n` is not a whole number of at least 1.
         """
 
     @abstractmethod
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
-        """Report the loss of a trial.
+        """Report the result of a trial.
 
         Args:
             trial: the trial, or its id.
-            loss: a real number; lower is better. A loss that is not finite is a failure.
+            loss: a real number; lower is better, or higher if the study maximises: what the
+                objective returned. One that is not finite is a failure.
             cost: what the trial cost, in a unit of your own.
             **metrics: other values to keep with the result.
 
@@ -144,6 +189,31 @@ class BaseStudy(ABC):
         """
 
     @abstractmethod
+    def retry(self, trials: Sequence[int]) -> None:
+        """Put failed trials first in line, each in its old place.
+
+        A trial that is handed out again has the configuration and the fidelity with which it
+        failed, and continues the same parent. It takes the failed one's place in the bracket, which
+        waits for it. The failed trial stays as it is.
+
+        Args:
+            trials: the ids of the trials.
+
+        Raises:
+            TrialError: if a trial is unknown, has not failed, was imported or was retried already.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), Fidelity("epochs", 1, 9), "hyperband")
+        >>> first = study.ask()
+        >>> study.fail(first, "out of memory", kind="memory")
+        True
+        >>> study.retry([first.id])
+        >>> again = study.ask()
+        >>> again.id, again.config == first.config, again.slot == first.slot
+        (1, True, True)
+        """
+
+    @abstractmethod
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
@@ -154,7 +224,7 @@ class BaseStudy(ABC):
 
         Args:
             config: a value for each parameter of the space.
-            loss: a real number; one that is not finite is a failure.
+            loss: a real number, as for `tell`; one that is not finite is a failure.
             fidelity: where it was evaluated; None means a full training.
 
         Returns:
@@ -194,6 +264,33 @@ class BaseStudy(ABC):
             TrialError: if the trial is unknown.
         """
 
+    @abstractmethod
+    def trials(self) -> TrialRecords:
+        """Return all trials with their results, as a list with a method `to_frame`.
+
+        Returns:
+            A record of each trial, in the order in which they were asked.
+
+        >>> from priorband import Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), method="random", maximize=True)
+        >>> study.tell(study.ask(), 0.75, auc=0.5)
+        True
+        >>> [record] = study.trials()
+        >>> record.status, record.value, record.loss, record.metrics
+        ('succeeded', 0.75, -0.75, {'auc': 0.5})
+        """
+
+    @abstractmethod
+    def curves(self) -> Curves:
+        """Return the learning curves by trial, each with those of the trials that it continues.
+
+        A stored study has the points that objectives report. In memory, the results of the rungs
+        are the points.
+
+        Returns:
+            The curves by the id of the trial, with a method `to_frame`.
+        """
+
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.
 
@@ -215,11 +312,13 @@ class Study(BaseStudy):
         method: a name from `methods()`, or an `Optimizer`.
         seed: the seed of all decisions.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
+        maximize: whether higher values are better. `tell` then takes the value itself, and each
+            `loss` in the study is its negative.
 
     Raises:
         SpaceError: if the space, the fidelity or the prior is invalid.
         MethodError: if there is no such method.
-        ArgumentError: if the seed is not a whole number.
+        ArgumentError: if the seed is not a whole number, or `maximize` not True or False.
 
     >>> from priorband import Fidelity, Float, Space, Study
     >>> space = Space({"x": Float(0, 1, prior=0.4)})
@@ -232,14 +331,16 @@ class Study(BaseStudy):
     """
 
     @with_proposals
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the problem, each part of which has a name
         self,
         space: Space,
         fidelity: Fidelity | None = None,
         method: str | Optimizer = "priorband",
         seed: int = 0,
         prior: Prior | Mapping[str, Any] | None = None,
+        maximize: bool = False,
     ) -> None:
+        self._maximize = checked_flag("maximize", maximize)
         self.problem = make_problem(space, fidelity, method, seed, prior)
         self._state = self.problem.start()
         self._metrics: dict[int, dict[str, Any]] = {}
@@ -254,16 +355,38 @@ class Study(BaseStudy):
         """The space, the prior, the ladder and the history: all that the next decision reads."""
         return self._state
 
-    def ask(self) -> Trial:
+    @property
+    def maximize(self) -> bool:
+        """Whether higher values are better: each loss is then the negative of a value."""
+        return self._maximize
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
         with self._lock:
-            trial = self.problem.optimizer.propose(self._state, self.problem.seed)
-            self._append(Asked(trial))
-            return trial
+            if n is None:
+                return self._ask()
+            trials = list[Trial]()
+            for _ in range(checked_count("n", n)):
+                try:
+                    trials.append(self._ask())
+                except ExhaustedError:
+                    if not trials:
+                        raise
+                    break
+            return trials
+
+    def _ask(self) -> Trial:
+        trial = self.problem.optimizer.propose(self._state, self.problem.seed)
+        self._append(Asked(trial))
+        return trial
 
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
-        number = checked_loss(loss)
+        value = checked_loss(loss)
         kept = json_metrics(metrics) if metrics else {}
         if cost is not None:
             kept["cost"] = checked_cost(cost)
@@ -271,10 +394,10 @@ class Study(BaseStudy):
             running = running_trial(self._state.history, trial)
             if kept:
                 self._metrics[running.id] = kept
-            if math.isfinite(number):
-                self._append(Told(running.id, number))
+            if math.isfinite(value):
+                self._append(Told(running.id, -value if self._maximize else value))
             else:
-                reason = failure_reason("diverged", f"the loss was {number}")
+                reason = failure_reason("diverged", f"the loss was {value}")
                 self._append(Failed(running.id, reason))
         return True
 
@@ -288,6 +411,17 @@ class Study(BaseStudy):
         at = trial_fidelity(fidelity, self.fidelity, self._state.ladder)
         with self._lock:
             self._append(Queued(self.space.check(config), at))
+
+    def retry(self, trials: Sequence[int]) -> None:
+        with self._lock:
+            before = self._state
+            try:
+                for number in trials:
+                    failed = retryable_trial(self._state.history, number)
+                    self._append(Queued(failed.config, failed.fidelity, failed.id))
+            except TrialError:
+                self._state = before
+                raise
 
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
@@ -311,6 +445,17 @@ class Study(BaseStudy):
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         return dict(self._metrics.get(asked_trial(self._state.history, trial).id, {}))
+
+    def trials(self) -> TrialRecords:
+        with self._lock:
+            history, told = self._state.history, dict(self._metrics)
+        return TrialRecords(
+            trial_record(trial, history, self._maximize, told.get(trial.id, {}))
+            for trial in history.trials
+        )
+
+    def curves(self) -> Curves:
+        return joined_curves(self._state.history, self._maximize)
 
     def _append(self, event: Event) -> None:
         self._state = self._state.after(event)

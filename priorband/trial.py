@@ -1,8 +1,10 @@
 """Trials and observations: what to evaluate, and the result."""
 
 import math
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, final
 
+from priorband.attribute_hints import OF_TRIALS, no_attribute
+from priorband.notebook import html_fields
 from priorband.space.config import Config
 from priorband.values import frozen
 
@@ -40,6 +42,25 @@ class Trial:
     root: int
     """The id of the first trial in this chain of promotions, or its own. Ties go to the lowest."""
 
+    if not TYPE_CHECKING:  # a type checker knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name, OF_TRIALS)
+
+    def _repr_html_(self) -> str:
+        slot = self.slot and f"bracket {self.slot.bracket}, rung {self.slot.rung}"
+        about = [("fidelity", self.fidelity), ("slot", slot), ("parent", self.parent)]
+        return html_fields(
+            f"Trial {self.id}", [*about, ("origin", self.origin), *self.config.items()]
+        )
+
+
+def retried_trial(failed: Trial, number: int) -> Trial:
+    """The trial that takes the place of a failed one: the same, under another id."""
+    root = number if failed.parent is None else failed.root
+    about = (failed.config, failed.fidelity, failed.slot, failed.parent, failed.origin)
+    return Trial(number, *about, root)
+
 
 @final
 @frozen
@@ -72,3 +93,7 @@ class Observation:
     def ranking(self) -> tuple[float, int]:
         """The sort key of observations: by loss, ties by the id of the `root` trial."""
         return self.loss, self.trial.root
+
+    def _repr_html_(self) -> str:
+        about = [("loss", self.loss), ("fidelity", self.fidelity), ("reason", self.reason or None)]
+        return html_fields(f"Result of trial {self.trial.id}", [*about, *self.config.items()])

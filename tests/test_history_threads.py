@@ -73,6 +73,10 @@ QUERIES: dict[str, Query] = {
     "cost": lambda history: history.cost(trial(8, 9, None, parent=4)),
     "promoted": lambda history: history.promoted(0),
     "promotions": lambda history: history.promotions(0),
+    "next_winner": lambda history: history.next_winner(0, 0, 0),
+    "retried": lambda history: history.retried(0),
+    "replacement": lambda history: history.replacement(0),
+    "retry_of": lambda history: history.retry_of(0),
     "seen": lambda history: history.seen(Config(n=5)),
     "members": lambda history: history.members(0, 0),
     "ranked_member": lambda history: history.ranked_member(0, 0, 0),
@@ -85,6 +89,9 @@ QUERIES: dict[str, Query] = {
     "columns": lambda history: History.restored(history.columns(SPACE)).events,
 }
 
+
+OF_RETRIES = ("retried", "replacement", "retry_of")
+"""Nothing is retried here: such a history has no columns."""
 
 EMPTY = Study(SPACE, Fidelity("epochs", 1, 3)).state
 DECISIONS: dict[str, Callable[[State], Any]] = {
@@ -200,7 +207,8 @@ def test_the_growth_changes_every_answer() -> None:
     history = newest()
     longer = grow(newest())
     for name, query in QUERIES.items():
-        assert answer(history, query) != answer(longer, query), name
+        if name not in OF_RETRIES:
+            assert answer(history, query) != answer(longer, query), name
 
 
 @pytest.mark.parametrize("make", [newest, outdated])

@@ -28,11 +28,13 @@ LAYERS = {
     "numeric": "",
     "streams": "",
     "values": "",
+    "notebook": "",
+    "attribute_hints": "",
     "models": "",
     "space": "",
     "fidelity": "",
     "ladder": "fidelity",
-    "trial": "space",
+    "trial": "space notebook attribute_hints",
     "events": "space trial",
     "cache": "",
     "log.columns": "space trial events",
@@ -51,14 +53,17 @@ LAYERS = {
     "replay": "trial events state samplers.base optimizers",
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers named_methods arguments",
-    "study": "space fidelity trial events state optimizers replay arguments problem",
+    "results": "notebook space trial history",
+    "study": "notebook attribute_hints space fidelity trial events state optimizers replay "
+    "arguments problem results",
     "storage": "",
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
-    "samplers optimizers method_names replay arguments problem study storage",
+    "samplers optimizers method_names replay arguments problem results study storage",
     "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",
-    "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
+    "workers": "notebook attribute_hints space fidelity trial schedulers optimizers arguments "
+    "results study storage durable display",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
@@ -75,6 +80,10 @@ ONLY_FROM_STUDY_UPWARDS = {
 }
 ALLOWED_ALL_THE_SAME = {
     "log.log": {"threading"},  # a lock: one thread grows what others read
+    "results.trial_records": {
+        "datetime",
+        "pathlib",
+    },  # types: a stored study knows times and folders
     "models.threads": {"os", "threading"},  # where the libraries lie; who else is within
 }
 NOWHERE = {"random", "secrets", "uuid"}

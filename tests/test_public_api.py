@@ -154,7 +154,9 @@ def test_the_typed_example_runs() -> None:
 
 
 @pytest.mark.parametrize("cls", [pb.Study, pb.DurableStudy])
-@pytest.mark.parametrize("name", ["ask", "tell", "fail", "queue", "add", "follow", "metrics"])
+@pytest.mark.parametrize(
+    "name", ["ask", "tell", "fail", "queue", "add", "follow", "metrics", "trials", "curves"]
+)
 def test_help_of_a_studys_methods_names_each_argument(cls: type, name: str) -> None:
     method = getattr(cls, name)
     text = documented(method)

@@ -75,15 +75,16 @@ def count(text: str) -> int:
 
 
 def object_name(text: str) -> str:
-    """The name of an object in a module: `module:name`."""
+    """The name of an object in a module or a file: `module:name` or `file.py:name`."""
     refuse_address(text)
-    path, _, name = text.partition(":")
-    if path.endswith(".py") or not _NAME.fullmatch(text):
-        hint = ""
-        if ".py" in path or "/" in path:
-            module = path.removesuffix(".py").strip("./").replace("/", ".")
-            hint = f"; for a file in this folder, write {module}:{name or 'function'}"
-        raise argparse.ArgumentTypeError(f"{text!r} does not have the form module:name{hint}")
+    path, _, name = text.rpartition(":")
+    in_file = path.endswith(".py") and _NAME.fullmatch(f"file:{name}")
+    if not in_file and (path.endswith(".py") or not _NAME.fullmatch(text)):
+        file = path or text
+        hint = f", such as {file}:train" if file.endswith(".py") else ""
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has neither the form module:name nor file.py:name{hint}"
+        )
     return text
 
 

@@ -41,15 +41,43 @@ def add_current_folder_to_path() -> None:
 
 
 def load_module(name: str) -> ModuleType:
-    """Import the module of `module:name`."""
-    path = name.partition(":")[0]
+    """Import the module of `module:name` or of `file.py:name`."""
+    path = name.rpartition(":")[0]
+    if path.endswith(".py"):
+        return _load_file(Path(path))
+    return _import(path)
+
+
+def _load_file(path: Path) -> ModuleType:
+    """Import a file as `python file.py` does: modules beside it can be imported, too."""
+    file = path.resolve()
+    if not file.is_file():
+        raise MethodError(f"There is no file {str(path)!r}. Fix the path, or write module:name.")
+    if "." in file.stem:
+        raise MethodError(
+            f"{str(path)!r} cannot be imported, since its name has a dot. Rename the file."
+        )
+    folder = str(file.parent)
+    if sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)  # which processes of trials take over
+    module = _import(file.stem)
+    found = getattr(module, "__file__", None)
+    if found is None or Path(found).resolve() != file:
+        raise MethodError(
+            f"{str(path)!r} cannot be imported, since {file.stem!r} is also the name of another "
+            f"module ({found or 'built into Python'}). Rename the file."
+        )
+    return module
+
+
+def _import(path: str) -> ModuleType:
     try:
         return importlib.import_module(path)
     except ModuleNotFoundError as error:
         if error.name and f"{path}.".startswith(f"{error.name}."):
             raise MethodError(
                 f"There is no module {path!r}, neither in {os.getcwd()} nor installed. Write "
-                "module:name; for a function in train.py, that is train:function."
+                "module:name, such as train:function, or the file, such as train.py:function."
             ) from None
         raise _import_error(path, error) from error
     except (Exception, SystemExit) as error:
@@ -57,9 +85,9 @@ def load_module(name: str) -> ModuleType:
 
 
 def load_object(name: str) -> Any:
-    """The object that `module:name` names."""
+    """The object that `module:name` or `file.py:name` names."""
     loaded: Any = load_module(name)
-    path, _, attribute = name.partition(":")
+    path, _, attribute = name.rpartition(":")
     for part in attribute.split("."):
         if not hasattr(loaded, part):
             available = [other for other in vars(loaded) if not other.startswith("_")]

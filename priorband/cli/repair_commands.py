@@ -2,12 +2,13 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.display.text import printable
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
+from priorband.errors import TrialError
 from priorband.events import Failed, Queued, Told
 from priorband.failures import FAILURE_KINDS
 from priorband.repair.scan import Finding
@@ -15,12 +16,13 @@ from priorband.storage.high_water import salvage_hint
 from priorband.trial import IMPORTED
 
 QUEUED_AGAIN = "they are already queued"
+RETRIED = "they were retried already"
 ADDED_LATER = "their result was added later"
 
 
 def grammar(command: Command) -> None:
     """Add the parser of `retry`."""
-    retry = command("retry", "queue the configurations of failed trials, to be tried next")
+    retry = command("retry", "run failed trials again, before any others and in their old places")
     retry.add_argument("study", metavar="STUDY", help=STUDY)
     retry.add_argument("trials", metavar="TRIAL", nargs="*", type=_trial, help="number of a trial")
     retry.add_argument("--failed", action="store_true", help="retry all failed trials")
@@ -57,6 +59,8 @@ def _retry(args: argparse.Namespace) -> int:
             failed = list(_failed_trials(study, args.kind))
             chosen = [number for number, reason in failed if not reason]
             skipped = Counter(reason for _, reason in failed if reason)
+        if not chosen:
+            raise TrialError(_nothing_to_retry(args.kind, skipped))
         study.retry(chosen)
         reached = study.spending().reached(study.budget)
     print(f"Queued to be tried next: {_trials(len(chosen))}.")
@@ -67,6 +71,14 @@ def _retry(args: argparse.Namespace) -> int:
     return 0
 
 
+def _nothing_to_retry(kind: str | None, skipped: Mapping[str, int]) -> str:
+    if not skipped:
+        how = f" in this way ({kind})" if kind else ""
+        return f"Nothing to retry: no trial has failed{how}."
+    why = "; ".join(f"{_trials(count)}, but {reason}" for reason, count in skipped.items())
+    return f"Nothing to retry: {why}."
+
+
 def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int, str]]:
     """The trials that failed in this way, or in any, each with a reason not to try it again."""
     history = study.state.history
@@ -75,7 +87,7 @@ def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int,
     failed_at: dict[int, int] = {}
     for index, event in enumerate(history.events):
         match event:
-            case Queued(config):
+            case Queued(config, _, None):  # as versions before format 3 retried
                 queued_at[config] = index
             case Failed(number):
                 failed_at[number] = index
@@ -85,6 +97,9 @@ def _failed_trials(study: DurableStudy, kind: str | None) -> Iterator[tuple[int,
         outcome = history.outcome(number)
         assert outcome is not None
         if outcome.trial.origin == IMPORTED or kind not in (None, outcome.reason.split(":")[0]):
+            continue
+        if history.retried(number):
+            yield number, RETRIED
             continue
         queued = queued_at.get(outcome.config, -1) > index
         added = added_at.get((outcome.config, outcome.fidelity), -1) > index

@@ -103,8 +103,9 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
         "--objective",
         type=object_name,
         required=True,
-        metavar="module:function",
-        help="function that is called with a trial and returns its loss",
+        metavar="WHERE",
+        help="function that is called with a trial and returns its loss: file.py:function or "
+        "module:function",
     )
     parser.add_argument(
         "--method",

@@ -8,6 +8,7 @@ from typing import Any
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
+from priorband.display.best_trial import checkpoint_text, full_training_text
 from priorband.display.displays import display
 from priorband.display.overview import (
     Overview,
@@ -48,6 +49,11 @@ def grammar(command: Command) -> None:
     status.set_defaults(command=_status)
     best = _study_command(command, "best", "print the best configuration")
     best.add_argument("--full", action="store_true", help="consider only full trainings")
+    best.add_argument(
+        "--train-in-full",
+        action="store_true",
+        help="put its configuration first in line for a full training",
+    )
     best.set_defaults(command=_best)
     replay = _study_command(
         command, "replay", "recompute every decision, and compare it with what was recorded"
@@ -141,8 +147,15 @@ def _method(study: DurableStudy) -> str:
 
 
 def _best(args: argparse.Namespace) -> int:
+    if args.train_in_full:
+        return _train_in_full(args.study)
     with open_for_reading(args.study) as study:
         overview = study_overview(study, [], study.journal.now())
+        found = study.best_in_full if args.full else study.best
+        texts = ("", "")
+        if found is not None:
+            texts = checkpoint_text(study, found), full_training_text(study, found)
+        folder = None if found is None else study.checkpoint(found.trial)
     best = overview.best_in_full if args.full else overview.best
     if best is None:
         what = "full training" if args.full else "trial"
@@ -150,10 +163,31 @@ def _best(args: argparse.Namespace) -> int:
         raise TrialError(f"No {what} has succeeded yet: {counts}. Try again later.")
     if args.json:
         direction = "maximize" if overview.maximize else "minimize"
-        data = result_json(best) or {}
+        data = (result_json(best) or {}) | {"checkpoint": None if folder is None else str(folder)}
         _print_json(data | {"full": best.fidelity == overview.full, "direction": direction})
     else:
-        print(*_best_lines(best, overview), sep="\n")
+        print(*_best_lines(best, overview), *filter(None, texts), sep="\n")
+        full = overview.best_in_full
+        if full is not None and full.trial != best.trial:
+            print(f"Best in full: {result_text(full, overview)}; see --full.")
+    return 0
+
+
+def _train_in_full(where: str) -> int:
+    """Queue the best configuration for a full training."""
+    with open_study(where) as study:
+        best, full = study.best, study.fidelity.high
+        at = f"{printable(study.fidelity.name)}={fidelity_text(full)}"
+        if best is None:
+            raise TrialError("No trial has succeeded yet, so there is nothing to train in full.")
+        if best.fidelity == full:
+            print(f"The best trial, {best.trial.id}, was trained in full already ({at}).")
+            return 0
+        study.queue(best.config, full)
+        reached = study.spending().reached(study.budget)
+    print(f"Queued: the configuration of trial {best.trial.id} at {at}, from scratch.")
+    more = f", with a larger budget ({', '.join(reached)} used up)" if reached else ""
+    print(f"`priorband run` runs it next{more}.")
     return 0
 
 

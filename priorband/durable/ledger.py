@@ -241,7 +241,7 @@ class Ledger:
         del row, history
         if record.fidelity is not None:
             self._check_fidelity(record.fidelity)
-        return Queued(read(record.config), record.fidelity)
+        return Queued(read(record.config), record.fidelity, record.retry)
 
     def _asked(self, row: Row, record: AskedRecord, history: History, read: ConfigReader) -> Event:
         trial = _trial(record, history, read)

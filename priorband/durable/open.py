@@ -73,8 +73,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         method: a name from `methods()`, or an `Optimizer`; "priorband" for a new study.
         seed: the seed of all decisions; 0 for a new study.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
-        maximize: whether higher values are better; False for a new study. The objective of `tune`
-            then returns the value itself. `tell` always takes a loss: the negative of the value.
+        maximize: whether higher values are better; False for a new study. Objectives then return
+            the value itself, and `tell` takes it; each `loss` in the study is its negative.
         folder: where the checkpoints of a study in a database are kept: a folder of its own that
             all workers see. The first worker creates it.
         lease: for how many seconds a worker on another machine may be silent before its trial

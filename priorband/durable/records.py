@@ -18,14 +18,22 @@ the records before it, is the ledger's part.
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, NoReturn, final
 
 from priorband.durable.budget import Budget
 from priorband.errors import FormatError
 from priorband.failures import FAILURE_KINDS, FailureKind
 from priorband.numeric import real
-from priorband.storage.journal import BASE_FORMAT, FORMAT, Row, refuse_version, sealed
+from priorband.storage.journal import (
+    BASE_FORMAT,
+    FORMAT,
+    RETRY_FORMAT,
+    Row,
+    refuse_version,
+    sealed,
+)
 from priorband.storage.json_text import from_json, to_json
 from priorband.trial import IMPORTED, Slot, Trial
 from priorband.values import frozen
@@ -131,10 +139,13 @@ class QueuedRecord:
     config: Any
     """The configuration as `config_writer` writes it."""
     fidelity: float | None
+    retry: int | None = None
+    """The failed trial that is to be handed out again, in its old place."""
 
     def encode(self) -> Body:
         """The record's body."""
-        return {"config": self.config, "fidelity": self.fidelity}
+        body: Body = {"config": self.config, "fidelity": self.fidelity}
+        return body if self.retry is None else body | {"retry": self.retry}
 
     @staticmethod
     def decode(trial: int | None, body: Body) -> "QueuedRecord":
@@ -143,7 +154,8 @@ class QueuedRecord:
         fidelity = body.get("fidelity")
         if fidelity is not None:
             fidelity = number(body, "fidelity", least=_SMALLEST)
-        return QueuedRecord(body.get("config"), fidelity)
+        retry = member(body, "retry", int) if "retry" in body else None
+        return QueuedRecord(body.get("config"), fidelity, retry)
 
 
 @final
@@ -376,6 +388,17 @@ def decode(row: Row) -> Record:
     if decoder is None:
         raise FormatError(f"its kind {row.kind!r:.40} is unknown")
     return decoder(row.trial, from_json(row.body))
+
+
+def needed_version(created: int, rows: Iterable[Row]) -> int:
+    """The version of the format that rows need; `created` is that of the study's creation."""
+    for row in rows:
+        if row.kind == "queued" and '"retry"' in row.body:
+            with suppress(FormatError):
+                record = decode(row)
+                if isinstance(record, QueuedRecord) and record.retry is not None:
+                    return max(created, RETRY_FORMAT)
+    return created
 
 
 def checked_body(record: Record) -> Body:

@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar, final, overload
 
 from priorband.arguments import (
     asked_trial,
     checked_cost,
+    checked_count,
     checked_failure_kind,
     checked_loss,
     checked_seconds,
     json_metrics,
     result_fidelity,
+    retryable_trial,
     running_trial,
     trial_fidelity,
 )
@@ -41,12 +43,15 @@ from priorband.durable.records import (
     decode,
 )
 from priorband.durable.snapshot import Snapshots
+from priorband.durable.study_records import best_checkpoint, reported_points, stored_trials
 from priorband.durable.view import StudyView
-from priorband.errors import ExhaustedError, StorageError, TrialError
+from priorband.errors import ExhaustedError, StorageError
 from priorband.events import Asked, Event, Queued, Told
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
 from priorband.replay import Replay
+from priorband.results.learning_curves import Curves, joined_curves
+from priorband.results.trial_records import TrialRecords
 from priorband.space.config import Config
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
@@ -174,7 +179,7 @@ class DurableStudy(BaseStudy):
 
     @property
     def maximize(self) -> bool:
-        """Whether higher values are better: people then see the negative of each loss."""
+        """Whether higher values are better: each loss is then the negative of a value."""
         return self.ledger.maximize
 
     def spending(self) -> Spending:
@@ -205,40 +210,66 @@ class DurableStudy(BaseStudy):
 
         self._write(("limit", wanted), write)
 
-    def ask(self, hold: float | None = None) -> Trial:
-        """Return the next trial to evaluate. This process holds it until it tells, or ends.
+    @overload
+    def ask(self, *, hold: float | None = None) -> Trial: ...
+    @overload
+    def ask(self, n: int, *, hold: float | None = None) -> list[Trial]: ...
+    def ask(self, n: int | None = None, *, hold: float | None = None) -> Trial | list[Trial]:
+        """Return the next trial to evaluate, or a list of the next `n`, in one transaction.
+
+        This process holds a trial until it tells, or ends.
 
         Args:
+            n: how many trials to return as a list; None for one trial by itself.
             hold: for how many seconds nobody else gets the trial, even if this process ends.
+
+        Returns:
+            The trial. With `n`, a list, which is shorter if fewer are left to try.
 
         Raises:
             ExhaustedError: if nothing is left to try, or the budget is handed out.
-            ArgumentError: if `hold` is not a number above 0.
+            ArgumentError: if `n` is not a whole number of at least 1, or `hold` is not a number
+                above 0.
         """
         seconds = None if hold is None else checked_seconds("hold", hold)
-        answer = self._write(
-            ("ask", seconds),
-            lambda transaction: self._dispatcher.assign(transaction, "", seconds),
-            self._still_held,
+        if n is None:
+            return self._ask(1, seconds)[0]
+        return self._ask(checked_count("n", n), seconds)
+
+    def _ask(self, n: int, hold: float | None) -> list[Trial]:
+        def assign(transaction: Transaction) -> list[Assignment | Idle]:
+            answers = [self._dispatcher.assign(transaction, "", hold)]
+            while isinstance(answers[-1], Assignment) and len(answers) < n:
+                answers.append(self._dispatcher.assign(transaction, "", hold))
+            return answers
+
+        answers = self._write(
+            ("ask", n, hold),
+            assign,
+            self._all_still_held,
             leases=self._dispatcher.look_is_due,
         )
-        if isinstance(answer, Idle):
-            raise ExhaustedError(f"{answer.reason} {answer.running} trials are still running.")
+        first = answers[0]
+        if isinstance(first, Idle):
+            raise ExhaustedError(f"{first.reason} {first.running} trials are still running.")
+        assigned = [answer for answer in answers if isinstance(answer, Assignment)]
         if hold is None:
-            self._hold(answer)
-        return answer.trial
+            for answer in assigned:
+                self._hold(answer)
+        return [answer.trial for answer in assigned]
 
     def tell(
         self, trial: Trial | int, loss: Any, *, cost: float | None = None, **metrics: Any
     ) -> bool:
-        number = checked_loss(loss)
+        value = checked_loss(loss)
         details: dict[str, Any] = {} if cost is None else {"cost": checked_cost(cost)}
         if metrics:
             details["metrics"] = json_metrics(metrics)
         ids = self._trial_and_attempt(trial)
-        if math.isfinite(number):
-            return self._settle(Report(*ids, number, details=details))
-        return self._settle(Report(*ids, None, "diverged", f"the loss was {number}", details))
+        if math.isfinite(value):
+            loss = -value if self.maximize else value
+            return self._settle(Report(*ids, loss, details=details))
+        return self._settle(Report(*ids, None, "diverged", f"the loss was {value}", details))
 
     def fail(self, trial: Trial | int, reason: object = "", kind: FailureKind = "raised") -> bool:
         kind = checked_failure_kind(kind)
@@ -254,6 +285,8 @@ class DurableStudy(BaseStudy):
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
         checked, number = self.problem.space.check(config), checked_loss(loss)
+        if self.maximize and math.isfinite(number):
+            number = -number
         full = self.problem.fidelity.high if fidelity is None else fidelity
         at = result_fidelity(full, self.problem.fidelity, self._view.state.ladder)
         new = self._write(
@@ -282,8 +315,8 @@ class DurableStudy(BaseStudy):
                 parent = trial.parent
                 start = 0 if parent is None else view.state.history.trial(parent).fidelity
                 return AskedRecord.of(trial, view.write_config, start)
-            case Queued(config, fidelity):
-                return QueuedRecord(view.write_config(config), fidelity)
+            case Queued(config, fidelity, retry):
+                return QueuedRecord(view.write_config(config), fidelity, retry)
         opened = view.ledger.running.get(event.trial)
         attempt = opened.attempt if opened else 0
         if isinstance(event, Told):
@@ -311,29 +344,64 @@ class DurableStudy(BaseStudy):
                 return {**record.details.get("metrics", {}), **cost}
         return {}
 
-    def retry(self, trials: Sequence[int]) -> None:
-        """Queue the configurations of failed trials again.
+    def trials(self) -> TrialRecords:
+        """Return all trials with their results, as a list with a method `to_frame`.
 
-        The failed trials stay as they are: what was decided since does not change.
+        Returns:
+            A record of each trial, in the order in which they were asked.
 
-        Args:
-            trials: the ids of the trials.
-
-        Raises:
-            TrialError: if a trial is unknown, or has not failed.
+        >>> import tempfile, priorband as pb
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with pb.open_study(folder, pb.Space(x=pb.Float(0, 1)), method="random") as study:
+        ...         _ = study.tell(study.ask(), 0.25, cost=3)
+        ...         [record] = study.trials()
+        >>> record.status, record.value, record.cost, record.attempts
+        ('succeeded', 0.25, 3.0, 1)
         """
 
+        def read() -> TrialRecords:
+            state, ledger = self.refresh(), self.ledger
+            return TrialRecords(stored_trials(self.journal, ledger, state, self.checkpoints))
+
+        return self._patiently(read)
+
+    def curves(self) -> Curves:
+        """Return the learning curves by trial, each with those of the trials that it continues.
+
+        They have the points that objectives report, and the results of trials that reported none.
+
+        Returns:
+            The curves by the id of the trial, with a method `to_frame`.
+        """
+        state, files, ledger = self._patiently(self.refresh), self.checkpoints, self.ledger
+        if files is None:
+            return joined_curves(state.history, self.maximize)
+        return joined_curves(
+            state.history, self.maximize, lambda trial: reported_points(ledger, files, trial)
+        )
+
+    def checkpoint(self, trial: Trial | int) -> Path | None:
+        """Return the folder of the checkpoint that a successful trial has left.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            The folder; None if the trial saved nothing, or its checkpoint was removed.
+
+        Raises:
+            TrialError: if the trial is unknown.
+        """
+        number = asked_trial(self.state.history, trial).id
+        return best_checkpoint(self.ledger, self.checkpoints, number)
+
+    def retry(self, trials: Sequence[int]) -> None:
         def write(transaction: Transaction) -> None:
-            history = self._view.state.history
             for number in trials:
-                outcome = history.outcome(asked_trial(history, number).id)
-                if outcome is None or not outcome.failed:
-                    raise TrialError(
-                        f"Trial {number} has not failed. Only failed trials can be retried."
-                    )
-                at = outcome.fidelity if outcome.trial.parent is not None else None
-                again = QueuedRecord(self._view.write_config(outcome.config), at)
-                self._view.append(transaction, again)
+                failed = retryable_trial(self._view.state.history, number)
+                config = self._view.write_config(failed.config)
+                record = QueuedRecord(config, failed.fidelity, failed.id)
+                self._view.append(transaction, record)
 
         self._write(("retry", str([*trials])), write)
 
@@ -423,6 +491,11 @@ class DurableStudy(BaseStudy):
             running_trial(self._view.state.history, number)
             attempt = self.ledger.running[number].attempt
         return number, attempt
+
+    def _all_still_held(self, answers: Sequence[Assignment | Idle]) -> bool:
+        """Whether all trials of answers that got lost are still this worker's."""
+        assigned = [answer for answer in answers if isinstance(answer, Assignment)]
+        return bool(assigned) and all(map(self._still_held, assigned))
 
     def _still_held(self, answer: Assignment | Idle) -> bool:
         """Whether a trial that was handed out in an answer that got lost is still this worker's."""

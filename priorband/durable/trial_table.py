@@ -32,23 +32,13 @@ from priorband.durable.table_cells import (
     TableFormat,
 )
 from priorband.errors import DamagedError, FormatError
+from priorband.results.trial_records import COLUMNS as COLUMNS
 from priorband.space.space import Space
 from priorband.storage.high_water import salvage_hint
 from priorband.storage.journal import Journal, Row, sealed
 from priorband.storage.json_text import from_json
 from priorband.trial import IMPORTED, QUEUED
 
-COLUMNS = (
-    *("trial", "parent", "bracket", "rung", "origin", "fidelity"),
-    *("status", "kind", "reason", "value", "loss", "cost", "seconds"),
-    *("attempts", "worker", "asked", "ended"),
-)
-"""The columns of a table that come before the settings.
-
-The status is "succeeded", "failed", "running", or "waiting" for the next attempt. The value is the
-loss, or its negative if the study maximises. Seconds and worker are those of the attempt that ended
-the trial, or else of the last one.
-"""
 TRIALS_AT_ONCE = 250
 """For how many trials the second pass fetches records at a time."""
 

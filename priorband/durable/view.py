@@ -11,14 +11,14 @@ from typing import NoReturn, final
 
 from priorband.durable.activity import pause_remark
 from priorband.durable.ledger import Ledger
-from priorband.durable.records import INVALID, Record, decode, sealed_row
+from priorband.durable.records import INVALID, QueuedRecord, Record, decode, sealed_row
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.errors import DamagedError
 from priorband.history import History
 from priorband.problem import Problem
 from priorband.storage.heartbeat import PAUSE
 from priorband.storage.high_water import salvage_hint
-from priorband.storage.journal import Row, Transaction, sealed
+from priorband.storage.journal import RETRY_FORMAT, Row, Transaction, sealed
 from priorband.trial import Trial
 from priorband.values import replaced
 
@@ -100,6 +100,8 @@ class StudyView:
         before = self.ledger
         row = sealed_row(record, before.seq + 1, self.worker, transaction.now, before.seal)
         transaction.append(row)
+        if isinstance(record, QueuedRecord) and record.retry is not None:
+            transaction.set_version(RETRY_FORMAT)
         read = self.read_config if trial is None else lambda _: trial.config
         event = self.ledger.apply(row, record, self.state.history, read)
         if event is not None:

@@ -87,7 +87,8 @@ class Columns:
     def extended(self, events: Iterable[Event]) -> "Columns":
         """The columns of these events and some more that follow them.
 
-        Raise `OverflowError` for a number that does not fit: such a history has no columns.
+        Raise `OverflowError` for a number that does not fit, or a retried trial: such a history has
+        no columns.
         """
         writer = _ColumnWriter(self)
         for event in events:
@@ -152,6 +153,8 @@ class _ColumnWriter:
             self.kinds.append(FAILED)
             self.ends.append((event.trial, math.inf, self.reasons.index(event.reason)))
         else:
+            if event.retry is not None:
+                raise OverflowError("There is no column for retried trials.")
             self.kinds.append(WISHED)
             at = event.fidelity
             self.wish_fidelities.append(NONE if at is None else self._fidelity(at))

@@ -59,6 +59,13 @@ class SlotTrials:
         started, ended, succeeded = self.members
         self.members = Members(started, ended + 1, succeeded + (not member.failed))
 
+    def reopen(self, failed: int) -> None:
+        """Forget a trial that has failed: another has started in its place."""
+        self._ended = [o for o in self._earlier() + self._ended if o.trial.id != failed]
+        self._earlier, self._sorted = _none, -1
+        started, ended, succeeded = self.members
+        self.members = Members(started, ended - 1, succeeded)
+
     def best(self, position: int) -> Observation:
         """The observation that ranks at `position`, the best being at 0."""
         if self._sorted != self.members.ended:
@@ -101,16 +108,20 @@ class Indexes:
         self.furthest: dict[int, int] = {}
         self.incumbent_heap: list[tuple[float, int, int]] = []
 
-    def ask(self, trial: Trial) -> None:
-        """Add a trial."""
+    def ask(self, trial: Trial, failed: int | None = None) -> None:
+        """Add a trial; `failed` is the one whose place it takes, if it is a retry."""
         if trial.parent is not None:
-            self._promote(self._trials[trial.parent])
+            if failed is None:
+                self._promote(self._trials[trial.parent])
             first = self.first_with_config[trial.parent]
         else:
             first = self.first_by_values.setdefault(tuple(trial.config.values()), trial.id)
         self.first_with_config.append(first)
-        if trial.slot is not None:
+        if trial.slot is not None and failed is None:
             self._start_in(trial.slot)
+        elif trial.slot is not None and failed is not None:
+            self.bracket_touches.append(trial.slot.bracket)
+            self.slots[trial.slot].reopen(failed)
 
     def _start_in(self, slot: Slot) -> None:
         self.bracket_touches.append(slot.bracket)
@@ -119,6 +130,18 @@ class Indexes:
         if trials is None:
             trials = self.slots[slot] = SlotTrials()
         trials.start()
+
+    def next_winner(self, slot: tuple[int, int], promoted: int) -> Observation:
+        """The best trial of a slot that is not promoted, if so many are.
+
+        The promoted ones rank before it, unless a trial was retried after they were promoted.
+        """
+        trials = self.slots[slot]
+        for position in range(promoted):
+            best = trials.best(position)
+            if best.trial.id not in self.promoted:
+                return best
+        return trials.best(promoted)
 
     def _promote(self, parent: Trial) -> None:
         self.promoted.add(parent.id)

@@ -16,7 +16,7 @@ from priorband.log.indexes import Indexes, Observations, Outcomes, Trials
 from priorband.log.lazy_list import LazyList
 from priorband.log.restored import Restored
 from priorband.space.space import Space
-from priorband.trial import IMPORTED, QUEUED, Observation, Trial
+from priorband.trial import IMPORTED, QUEUED, Observation, Trial, retried_trial
 
 
 @final
@@ -38,6 +38,12 @@ class Log:
         self.outcomes: Outcomes = []
         self.running: dict[int, Trial] = {}
         self.queue: deque[Queued] = deque()
+        self.retries: deque[Queued] = deque()
+        """Failed trials to hand out again, before all else."""
+        self.retried: dict[int, int | None] = {}
+        """By failed trial: the trial in its place; None while it is in `retries`."""
+        self.retry_of: dict[int, int] = {}
+        """By trial: the failed one whose place it has."""
         self.drawn = 0
 
         # Observations: all, failures, and the best one by fidelity.
@@ -74,7 +80,7 @@ class Log:
         indexes = restored.indexes()
         for event in self.events[len(restored.columns) :]:
             if isinstance(event, Asked):
-                indexes.ask(event.trial)
+                indexes.ask(event.trial, self.retry_of.get(event.trial.id))
             elif not isinstance(event, Queued):
                 ended = self.outcomes[event.trial]
                 assert ended is not None
@@ -89,8 +95,10 @@ class Log:
             self._end(Observation(self.running.pop(event.trial), event.loss))
         elif isinstance(event, Failed):
             self._end(Observation(self.running.pop(event.trial), inf, event.reason))
-        else:
+        elif event.retry is None:
             self.queue.append(event)
+        else:
+            self._queue_retry(event, event.retry)
         self.events.append(event)
         self.length += 1
 
@@ -110,18 +118,43 @@ class Log:
     def _ask(self, trial: Trial) -> None:
         if trial.id != len(self.trials):
             raise RuntimeError(f"Trial {trial.id} was asked when {len(self.trials)} was next.")
-        from_queue = trial.origin == QUEUED and trial.parent is None
+        failed = self._next_retry(trial)
+        from_queue = trial.origin == QUEUED and trial.parent is None and failed is None
         if from_queue and not self.queue:
             raise RuntimeError(f"Trial {trial.id} comes from the queue, but the queue is empty.")
         self.trials.append(trial)
         self.outcomes.append(None)
         self.running[trial.id] = trial
-        if from_queue:
+        if failed is not None:
+            self.retries.popleft()
+            self.retried[failed], self.retry_of[trial.id] = trial.id, failed
+        elif from_queue:
             self.queue.popleft()
         elif trial.parent is None and trial.origin != IMPORTED:
             self.drawn += 1
         if "indexes" in self.__dict__:
-            self.indexes.ask(trial)
+            self.indexes.ask(trial, failed)
+
+    def _queue_retry(self, event: Queued, failed: int) -> None:
+        ended = self.outcomes[failed] if 0 <= failed < len(self.outcomes) else None
+        known = ended is not None and ended.failed and ended.trial.origin != IMPORTED
+        if not known or failed in self.retried:
+            raise RuntimeError(f"Trial {failed} cannot be retried.")
+        assert ended is not None
+        if (ended.config, ended.fidelity) != (event.config, event.fidelity):
+            raise RuntimeError(f"What was queued is not what trial {failed} is.")
+        self.retries.append(event)
+        self.retried[failed] = None
+
+    def _next_retry(self, trial: Trial) -> int | None:
+        """The failed trial whose place a new one takes; None if it does not."""
+        if not self.retries or trial.origin == IMPORTED:
+            return None
+        failed = self.retries[0].retry
+        assert failed is not None
+        if trial != retried_trial(self.trials[failed], trial.id):
+            raise RuntimeError(f"Trial {trial.id} was asked when {failed} was to be retried.")
+        return failed
 
     def _end(self, ended: Observation) -> None:
         trial = ended.trial

@@ -8,7 +8,7 @@ from typing import final
 from priorband.durable.ledger import ConfigReader, Ledger
 from priorband.durable.open import StudyJournal, journal_at
 from priorband.durable.problem_data import problem_from_data
-from priorband.durable.records import INVALID, CreatedRecord, decode
+from priorband.durable.records import INVALID, CreatedRecord, decode, needed_version
 from priorband.durable.serialize import config_reader, from_data
 from priorband.durable.snapshot import packed_snapshot
 from priorband.errors import FormatError, MethodError
@@ -111,8 +111,13 @@ def _foreign_checkpoints(
 def _other_format(version: int, rows: Iterable[Row]) -> list[Finding]:
     """A finding if the storage says another version of the format than the first record needs."""
     created = _creation(rows)
-    if created is None or version in (created.version, 0) or version > FORMAT:
+    if created is None or version == 0 or version > FORMAT:
         return []
+    needed = needed_version(created.version, rows)
+    if version == needed:
+        return []
+    if needed != created.version:
+        return [Finding("the format", f"is {version}, but a retried trial needs {needed}")]
     what = f"has format {created.version}, but the storage says {version}"
     return [Finding("record 1", f"(created) {what}")]
 

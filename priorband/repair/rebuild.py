@@ -102,6 +102,7 @@ class _Rebuilder:
         self.pending: deque[int] = (
             deque()
         )  # rows of queued configurations that the new history holds
+        self.retries: deque[int] = deque()  # those among them that retry a failed trial
         self.lost = False
         self.missing = 0  # lost records that nothing has made up for
 
@@ -143,7 +144,13 @@ class _Rebuilder:
         """Remember what the records before the first loss say."""
         if isinstance(record, QueuedRecord):
             self.pending.append(row.seq)
+            if record.retry is not None:
+                self.retries.append(row.seq)
         if isinstance(record, AskedRecord):
+            if self.retries and not record.imported:
+                self.pending.remove(self.retries.popleft())
+                self.ids[record.trial] = record.trial
+                return
             self.ids[record.trial] = record.trial
             if record.imported:
                 self.imported.add(record.trial)

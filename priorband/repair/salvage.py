@@ -10,7 +10,7 @@ from typing import final
 
 from priorband.durable.open import StudyJournal, checkpoint_folder, created_record, journal_at
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
-from priorband.durable.records import INVALID, CreatedRecord, decode, sealed_row
+from priorband.durable.records import INVALID, CreatedRecord, decode, needed_version, sealed_row
 from priorband.errors import DamagedError, FormatError, MethodError, MismatchError
 from priorband.problem import Problem
 from priorband.repair.check import scan_study, study_id
@@ -84,7 +84,7 @@ def salvage(
                 raise _taken(target)
             for row in records.rows:
                 transaction.append(row)
-            transaction.set_version(_version(created))
+            transaction.set_version(needed_version(_version(created), records.rows))
     kept = records.kept & {row.seq for row in verification.rows} - {1 for _ in lost}
     dropped = _by_number([*verification.lost, *lost, *records.dropped])
     return Salvage(target.where, len(kept), (*dropped, *left), records.changed)

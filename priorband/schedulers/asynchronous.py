@@ -115,7 +115,7 @@ def _promotion(
     """The highest promotion that the rule allows."""
     for rung in range(state.ladder.top - 1, base - 1, -1):
         pool = pools.setdefault(rung, _Pool(rung))
-        pool.extend(state.history.ended_on(rung, since=pool.ended))
+        pool.extend(state.history.ended_on(rung, since=pool.read), state)
         number = pool.candidate(state, promotion)
         if number is not None:
             return Promote(state.history.trial(number), Slot(base, rung + 1))
@@ -126,18 +126,21 @@ def _promotion(
 class _Pool:
     """The trials that have ended on a rung: their ranking, and which were not promoted yet."""
 
-    __slots__ = ("ended", "ranked", "rung", "waiting")
+    __slots__ = ("ended", "ranked", "read", "rung", "waiting")
 
     def __init__(self, rung: int) -> None:
         self.rung = rung
+        self.read = 0
         self.ended = 0
+        """Without retries: a failed trial and the one in its place count once."""
         self.ranked: list[tuple[float, int]] = []
         self.waiting: list[tuple[float, int, int]] = []
 
-    def extend(self, ended: Iterable[Observation]) -> None:
+    def extend(self, ended: Iterable[Observation], state: State) -> None:
         """Add trials that have ended on the rung since the last call."""
         for observation in ended:
-            self.ended += 1
+            self.read += 1
+            self.ended += state.history.retry_of(observation.trial.id) is None
             if not observation.failed:
                 insort(self.ranked, observation.ranking)
                 heappush(self.waiting, (*observation.ranking, observation.trial.id))

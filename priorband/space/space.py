@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -38,7 +39,9 @@ class Space:
     an inactive one.
 
     Args:
-        parameters: A `Float`, `Integer`, `Categorical`, `Ordinal` or `Constant` for each name.
+        parameters: A `Float`, `Integer`, `Categorical`, `Ordinal` or `Constant` for each name. Use
+            a dict for names that are not identifiers in Python, such as "weight-decay".
+        **named: The same, as keywords. They follow those in `parameters`.
 
     Raises:
         SpaceError: If there is no parameter to search, a name or a parameter is not allowed, or
@@ -46,6 +49,9 @@ class Space:
 
     Example:
         >>> from priorband import Categorical, Constant, Float, Space
+        >>> Space(lr=Float(1e-4, 1e-1, log=True), act=Categorical(["relu", "gelu"])).names
+        ('lr', 'act')
+
         >>> space = Space({"lr": Float(1e-4, 1e-1, log=True), "act": Categorical(["relu", "gelu"]),
         ...                "classes": Constant(10)})
         >>> space.encode([{"lr": 0.1, "act": "gelu", "classes": 10}])
@@ -76,13 +82,13 @@ class Space:
     activation: Activation | None
     """Which parameters are active; None if all always are."""
 
-    def __init__(self, parameters: Mapping[str, Parameter | Constant]) -> None:
-        if not isinstance(parameters, Mapping):
-            raise SpaceError(
-                "`parameters` must be a dict of parameters by name, such as "
-                f"{{'lr': Float(1e-5, 1e-1, log=True)}}, got {parameters!r}."
-            )
-        parameters = expanded(parameters)
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter | Constant] = MappingProxyType({}),
+        /,
+        **named: Parameter | Constant,
+    ) -> None:
+        parameters = expanded(_merged(parameters, named))
         _check_names(parameters)
         self.activation = None
         if any(p.when is not None for p in parameters.values()):
@@ -339,6 +345,24 @@ def _keys_message(config: Mapping[str, Any], parameters: Mapping[str, object]) -
     parts = [f"lacks {', '.join(missing)}"] * bool(missing)
     parts += [f"has unknown {', '.join(extra)}"] * bool(extra)
     return f"The configuration {' and '.join(parts)}. It needs exactly: {', '.join(parameters)}."
+
+
+def _merged(parameters: Any, named: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of a dict and those given as keywords."""
+    if isinstance(named.get("parameters"), Mapping) and not parameters and len(named) == 1:
+        parameters, named = named["parameters"], {}  # the dict, by the name of the argument
+    if not isinstance(parameters, Mapping):
+        raise SpaceError(
+            "`parameters` must be a dict of parameters by name, such as "
+            f"{{'lr': Float(1e-5, 1e-1, log=True)}}, got {parameters!r}. As keywords: "
+            "Space(lr=Float(1e-5, 1e-1, log=True))."
+        )
+    twice = [name for name in named if name in parameters]
+    if twice:
+        raise SpaceError(
+            f"Parameter `{twice[0]}` is given twice: in the dict and as a keyword. Give it once."
+        )
+    return {**parameters, **named} if named else parameters
 
 
 def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:

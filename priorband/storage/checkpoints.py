@@ -45,6 +45,7 @@ SAVED = "checkpoint"
 IDENTITY = "identity.json"
 _STEP = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _NAME = re.compile(rf"(\d+)(?:\.(step|from)-({_STEP})|\.(part))?(?:-([0-9a-f]{{8}}))?")
+LONGEST_CURVE = 50_000_000  # bytes
 _LONGEST_IDENTITY = 10_000  # bytes
 _MOST_NOTES = 20  # files that are no files, named in a log
 _PERMANENT = (
@@ -304,6 +305,16 @@ class Checkpoints:
         """Add a line to the curve of an attempt."""
         with self._new_trial(trial) as folder:
             folder.append(f"curve-{attempt}.jsonl", f"{line}\n".encode())
+
+    def points(self, trial: int, attempt: int) -> list[bytes]:
+        """The lines of the curve of an attempt; none if there is no curve that can be read."""
+        with self._trial(trial) as folder:
+            if folder is None:
+                return []
+            try:
+                return folder.read(f"curve-{attempt}.jsonl", LONGEST_CURVE).splitlines()
+            except (OSError, FormatError):
+                return []
 
     def stamp(self, trial: int, attempt: int) -> tuple[object, ...]:
         """What an attempt has saved so far: it differs if a file changed, and is empty for none."""

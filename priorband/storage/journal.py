@@ -33,8 +33,10 @@ from priorband.storage.json_text import LONGEST
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
-FORMAT = 2
+FORMAT = 3
 """The newest version of the stored format. A study with a higher version is refused."""
+RETRY_FORMAT = 3
+"""The version of studies in which a failed trial was retried in its old place."""
 BASE_FORMAT = 1
 """The version of studies that need nothing newer, so that older libraries can open them."""
 LARGEST_ROW = LONGEST + 1_000_000
@@ -177,7 +179,7 @@ class Transaction:
         self.written_leases.pop(trial, None)
 
     def set_version(self, version: int) -> None:
-        """Store the version of the format, together with the first record."""
+        """Store the version of the format, together with the first record that needs it."""
         self.version = version if version != BASE_FORMAT else None
 
     def suspect(self, trial: int) -> None:

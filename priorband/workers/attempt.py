@@ -5,9 +5,10 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
 from priorband.arguments import checked_loss, json_metric
+from priorband.attribute_hints import OF_TRIALS, no_attribute
 from priorband.errors import FormatError, LossError, MismatchError
 from priorband.numeric import real, whole
 from priorband.space.config import Config
@@ -123,6 +124,11 @@ class Attempt:
             self._workplace = self.checkpoint_dir  # create it, empty, before other ranks use it
         self._last_stamp: tuple[object, ...] = ()
         self._stepping = False
+
+    if not TYPE_CHECKING:  # a type checker knows which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise no_attribute(self, name, OF_TRIALS)
 
     def __repr__(self) -> str:
         return f"Attempt({self.attempt} at trial {self.id}, up to {self.fidelity:g})"

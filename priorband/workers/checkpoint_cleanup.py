@@ -1,4 +1,7 @@
-"""Remove the checkpoints that no later trial can continue, except those of the best trials."""
+"""Remove the checkpoints that no later trial can continue, except those of the best trials.
+
+A failed promotion may be retried, so the checkpoint that it began with stays, too.
+"""
 
 from typing import final
 
@@ -43,6 +46,9 @@ class CheckpointCleanup:
         ranked = sorted(candidates, key=self._rank)
         limit = None if isinstance(problem.optimizer.scheduler, BOUNDED) else self.max_kept
         in_use = {trial.parent for trial in history.running if trial.parent is not None}
+        for failed in history.latest_failures(self.max_kept):
+            if failed.trial.parent is not None and history.replacement(failed.trial.id) is None:
+                in_use.add(failed.trial.parent)  # if it is retried, it continues from there
         best = {top.trial.id for top in (self.study.best, self.study.best_in_full) if top}
         return set(ranked[:limit]) | in_use | best
 

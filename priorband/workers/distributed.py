@@ -27,7 +27,8 @@ from priorband.workers.rank_channel import Message, RankChannel, RankLost, distr
 from priorband.workers.rank_group import RankGroup, job_over_message, task_from_data
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, Send, WorkerOptions
-from priorband.workers.tuning import Tuned, run_study, usual_place
+from priorband.workers.tuned import Tuned
+from priorband.workers.tuning import run_study, usual_place
 from priorband.workers.worker import Worker, WorkerEnd
 
 DUPLICATE_SECONDS = 5.0  # Slurm signals all ranks, and a launcher forwards the same signal again

@@ -163,7 +163,7 @@ def _evaluate(study: BaseStudy, evaluate: Callable[..., float], trial: Trial) ->
     except Exception as error:
         study.fail(trial, f"{type(error).__name__}: {error}")
     else:
-        study.tell(trial, loss)
+        study.tell(trial, -loss if study.maximize else loss)
     outcome = study.state.history.outcome(trial.id)
     assert outcome is not None
     return outcome

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Mapping
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
+from priorband.display.best_trial import best_trial_lines
 from priorband.display.displays import Display, Show, checked_show, display
-from priorband.durable.budget import BudgetLike, Spending, as_budget
+from priorband.durable.budget import BudgetLike, as_budget
 from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.errors import ArgumentError, HaltedError, MethodError, StorageError
@@ -23,12 +24,9 @@ from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
-from priorband.space.config import Config
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage import addresses
-from priorband.trial import Observation
-from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
 from priorband.workers.gpus import gpus_found
 from priorband.workers.main_script import require_importable_script
@@ -36,40 +34,11 @@ from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
+from priorband.workers.resuming import resuming_text
 from priorband.workers.trial_process import pickling_error
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
+from priorband.workers.tuned import Tuned, tuned_from
 from priorband.workers.worker import Worker, WorkerEnd
-
-
-@final
-@frozen
-class Tuned:
-    """The result of tuning."""
-
-    where: str
-    """Where the study is kept; an address is without its password."""
-    best: Observation | None
-    """The result with the lowest loss at any fidelity; None if no trial has succeeded."""
-    best_in_full: Observation | None
-    """The result with the lowest loss at the full fidelity."""
-    spending: Spending
-    """How much of the budget is used."""
-    maximize: bool
-    """Whether higher values are better."""
-    reason: str
-    """Why tuning has ended."""
-
-    @property
-    def config(self) -> Config | None:
-        """The configuration of the best trial."""
-        return self.best.config if self.best else None
-
-    @property
-    def value(self) -> float | None:
-        """What the objective returned for the best trial."""
-        if self.best is None:
-            return None
-        return -self.best.loss if self.maximize else self.best.loss
 
 
 @with_proposals
@@ -197,9 +166,13 @@ def run_study(
                 "full trainings."
             )
         with display(opened, show) as shown:
+            if resuming := resuming_text(opened):
+                shown.say(resuming)
             ends = work(opened, shown)
             opened.refresh()
-            tuned = _tuned(opened, ends)
+            tuned = _tuned(opened, ends, opening)
+            for line in best_trial_lines(opened):
+                shown.say(line)
             shown.finish(tuned.reason)
     _raise_if_unfinished(ends, opened.where)
     return tuned
@@ -262,15 +235,13 @@ def usual_place(objective: Objective) -> Path:
     return Path("runs", "".join(letters))
 
 
-def _tuned(study: DurableStudy, ends: list[WorkerEnd]) -> Tuned:
+def _tuned(study: DurableStudy, ends: list[WorkerEnd], opening: Mapping[str, Any]) -> Tuned:
     worst_first = ("storage", "method", "halted", "stopped", "done")
     worst = min(ends, key=lambda end: worst_first.index(end.status))
     reason = worst.reason
     if worst.status == "stopped":
         reason = f"Stopped by {worst.reason}. Run the same again to resume {study.where}."
-    return Tuned(
-        study.where, study.best, study.best_in_full, study.spending(), study.maximize, reason
-    )
+    return tuned_from(study, reason, opening)
 
 
 def _raise_if_unfinished(ends: list[WorkerEnd], where: str) -> None:

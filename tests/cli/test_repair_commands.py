@@ -65,7 +65,7 @@ def test_what_is_in_line_already_is_not_put_there_again(where: str, capsys: Any)
     capsys.readouterr()
     assert main(["retry", where, "--failed"]) == 0
     said = capsys.readouterr().out
-    assert "Queued to be tried next: 1 trial." in said and "already queued: 2 trials." in said
+    assert "Queued to be tried next: 1 trial." in said and "retried already: 2 trials." in said
 
 
 def test_retrying_with_a_budget_that_is_handed_out_says_so(where: str, capsys: Any) -> None:
@@ -83,7 +83,7 @@ def test_retrying_with_a_budget_that_is_handed_out_says_so(where: str, capsys: A
         (["one"], 2, "a trial must be a number"),
         (["--kind", "raced"], 2, "Did you mean raised?"),
         (["0"], 1, "Trial 0 has not failed"),
-        (["99"], 1, "There is no trial 99"),
+        (["99"], 1, "`trial` 99 is not in this study"),
     ],
 )
 def test_what_cannot_be_retried_is_refused(
@@ -117,3 +117,14 @@ def test_a_damaged_journal_is_found_and_saved(where: str, tmp_path: Path) -> Non
     assert again.returncode == 0, again.stdout
     onto = priorband("journal", "salvage", where, tmp_path / "new")
     assert onto.returncode == 1 and "already" in onto.stderr
+
+
+def test_nothing_to_retry_is_an_error_that_says_why(tmp_path: Path) -> None:
+    with pb.open_study(tmp_path / "s", SPACE, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)
+    for words, said in (
+        (["--failed"], "Nothing to retry: no trial has failed."),
+        (["--kind", "raised"], "Nothing to retry: no trial has failed in this way (raised)."),
+    ):
+        done = priorband("retry", tmp_path / "s", *words)
+        assert (done.returncode, done.stdout) == (1, "") and said in done.stderr

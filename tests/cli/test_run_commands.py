@@ -41,6 +41,10 @@ def test_a_study_is_made_of_what_the_command_says(finished: Path) -> None:
 def test_the_same_again_says_that_all_is_done_and_more_budget_goes_on(finished: Path) -> None:
     again = priorband("run", finished, *BASIC, "--same-process")
     assert again.returncode == 0 and "is spent" in again.stdout
+    with pb.open_study(finished, read_only=True) as study:
+        trials = len(study.state.history)
+    assert f"Resuming: {trials} trials, 2" in again.stdout
+    assert " of 2 trainings spent\n" in again.stdout
     more = priorband("worker", finished, "--objective", "objectives:value", "--leave", "--quiet")
     assert (more.returncode, more.stdout, more.stderr) == (0, "", "")
     with pb.open_study(finished, read_only=True) as study:
@@ -49,6 +53,23 @@ def test_the_same_again_says_that_all_is_done_and_more_budget_goes_on(finished: 
     assert more.returncode == 0
     events = [json.loads(line) for line in more.stdout.splitlines()]
     assert events[-1]["event"] == "finish" and events[-1]["trials"]["ended"] > before
+
+
+def test_an_objective_in_a_file_of_another_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    (folder / "beside.py").write_text(
+        "import priorband as pb\nSPACE = pb.Space(x=pb.Float(0, 1))\n"
+    )
+    (folder / "my-train.py").write_text(
+        "from beside import SPACE\ndef train(trial):\n    return trial.config['x']\n"
+    )
+    words = ("--objective", "my project/my-train.py:train", "--trials", 2, "--plain")
+    done = priorband("run", tmp_path / "s", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Resuming" not in done.stdout
+    with pb.open_study(tmp_path / "s", read_only=True) as study:
+        assert study.state.history.finished == 2
 
 
 def test_several_workers_in_processes_of_their_own(tmp_path: Path) -> None:
@@ -266,17 +287,22 @@ WRONG = [
     (("--objective", "nothing:f"), 1, "There is no module 'nothing'"),
     (("--objective", "objectives:valu"), 1, "Did you mean 'value'?"),
     (("--objective", "objectives:SPACE"), 1, "must be a function that is called with a trial"),
-    (("--objective", "objectives.py:value"), 2, "write objectives:value"),
-    (("--objective", "objectives"), 2, "does not have the form module:name"),
+    (("--objective", "objectives.py"), 2, "such as objectives.py:train"),
+    (("--objective", "nothing.py:f"), 1, "There is no file 'nothing.py'"),
+    (("--objective", "objectives"), 2, "has neither the form module:name nor file.py:name"),
     (("--objective", "json:loads"), 1, "json has no SPACE to create one with"),
     ((*BASIC, "--space", "objectives:EPOCHS"), 1, "must be a Space, but is Fidelity"),
     ((*BASIC, "--space", "none.json"), 1, "none.json cannot be read: No such file"),
     ((*BASIC[:2], "--fidelity", "objectives:SPACE"), 1, "must be a Fidelity, but is Space"),
     ((*BASIC[:2], "--fidelity", "epochs"), 2, "neither name:low:high"),
-    ((*BASIC[:2], "--fidelity", "epochs:1:many"), 2, "'many' is not a number"),
-    ((*BASIC[:2], "--fidelity", "epochs:9:1"), 1, "0 < low <= high"),
+    (
+        (*BASIC[:2], "--fidelity", "epochs:1:many"),
+        2,
+        "it must be a number, such as 12 or 0.5, got 'many'",
+    ),
+    ((*BASIC[:2], "--fidelity", "epochs:9:1"), 1, "must not be above `high`"),
     ((*BASIC, "--budget", "0"), 2, "it must be above 0, got 0"),
-    ((*BASIC, "--budget", "nan"), 2, "'nan' is not a number"),
+    ((*BASIC, "--budget", "nan"), 2, "it must be a number, such as 12 or 0.5, got 'nan'"),
     ((*BASIC, "--trials", "2.5"), 2, "must be a whole number"),
     (BASIC, 1, "is a new study and needs a budget: --budget 12"),
     ((*BASIC, "--budget", "1", "--method", "priorbnd"), 1, "Did you mean 'priorband'?"),

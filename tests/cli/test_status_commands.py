@@ -215,3 +215,29 @@ def test_an_empty_study_has_an_empty_table(tmp_path: Path, capsys: Any) -> None:
     [head] = capsys.readouterr().out.splitlines()
     assert head.startswith("trial,parent,bracket,rung,origin,fidelity,status,kind,reason,value,")
     assert head.endswith(",config.x,config.[bold]y[/bold],config.depth")
+
+
+def test_the_best_trial_is_queued_for_a_full_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "s")
+    with pb.open_study(place, pb.Space(x=pb.Float(0, 1)), EPOCHS, "sh") as study:
+        assert main(["best", place, "--train-in-full"]) == 1
+        assert "No trial has succeeded yet" in capsys.readouterr().err
+        study.add({"x": 0.75}, 3.0)
+        best = study.ask()
+        study.tell(best, 0.5)
+        main(["best", place])
+        said = capsys.readouterr().out
+        assert f"Seen at epochs=1 of 9. To train it in full: priorband best {place}" in said
+        assert "Best in full: 3 at epochs=9 (trial 0); see --full." in said
+        assert main(["best", place, "--train-in-full"]) == 0
+        assert capsys.readouterr().out == (
+            "Queued: the configuration of trial 1 at epochs=9, from scratch.\n"
+            "`priorband run` runs it next.\n"
+        )
+        again = study.ask()
+        assert (again.config, again.fidelity) == (best.config, 9)
+        study.tell(again, 0.25)
+    assert main(["best", place, "--train-in-full"]) == 0
+    assert "was trained in full already (epochs=9)" in capsys.readouterr().out

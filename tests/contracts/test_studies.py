@@ -13,6 +13,7 @@ import priorband as pb
 from priorband.benchmarks.hartmann import Hartmann
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, ConfigError, LossError, SpaceError, TrialError
+from priorband.results.trial_records import TrialRecord
 from priorband.study import BaseStudy, Study
 from priorband.testing import play
 
@@ -82,6 +83,61 @@ def test_verbs_answer_alike(opened: Open) -> None:
     assert study.best is not None and study.best.trial == first
 
 
+def test_several_trials_can_be_asked_at_once(opened: Open) -> None:
+    study, single = opened(SPACE, EPOCHS, "hyperband", 2), Study(SPACE, EPOCHS, "hyperband", 2)
+    trials = study.ask(12)
+    assert trials == [single.ask() for _ in range(12)]
+    assert study.ask(1) == [single.ask()]
+    assert all(study.tell(trial, 0.5) for trial in trials)
+    for wrong in (0, -1, 1.5, True, "2"):
+        with pytest.raises(ArgumentError, match="`n` must be a whole number"):
+            study.ask(wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_asking_for_more_than_is_left_gives_what_is_left(opened: Open) -> None:
+    space = pb.Space(c=pb.Categorical(["a", "b", "c"]))
+    study = opened(space, method="grid")
+    assert len(study.ask(10)) == 3
+    with pytest.raises(pb.ExhaustedError):
+        study.ask(10)
+
+
+def test_a_study_that_maximises_is_told_values(opened: Open) -> None:
+    study, twin = (
+        opened(SPACE, EPOCHS, "hyperband", maximize=True),
+        Study(SPACE, EPOCHS, "hyperband"),
+    )
+    assert study.maximize and not twin.maximize
+    for number in range(30):
+        assert study.tell(study.ask(), number / 7) and twin.tell(twin.ask(), -number / 7)
+    assert study.add(CONFIG, 9.0) == twin.add(CONFIG, -9.0)
+    assert study.add(CONFIG, math.inf, 2.5) == twin.add(CONFIG, math.inf, 2.5)
+    assert study.state.history.events == twin.state.history.events
+    assert study.best is not None and study.best.loss == -9.0
+    best = study.trials()[study.best.trial.id]
+    assert (best.value, best.loss, best.origin) == (9.0, -9.0, "imported")
+    assert study.curves()[3].values == (3 / 7,) and study.replay().exact
+    with pytest.raises(ArgumentError, match="`maximize` must be True or False"):
+        opened(SPACE, EPOCHS, maximize="yes")
+
+
+def test_trials_are_listed_alike(opened: Open) -> None:
+    study, memory = opened(SPACE, EPOCHS, "hyperband"), Study(SPACE, EPOCHS, "hyperband")
+    for one in (study, memory):
+        one.tell(one.ask(), 0.5, cost=2, accuracy=[0.5, None])
+        one.fail(one.ask(), "no luck", kind="memory")
+        one.ask()
+        one.add(CONFIG, 0.25, 2.5)
+    known = [name for name in TrialRecord.__match_args__ if name not in STORED_ONLY]
+    for record, other in zip(study.trials(), memory.trials(), strict=True):
+        assert {n: getattr(record, n) for n in known} == {n: getattr(other, n) for n in known}
+    assert repr(study.trials()) == "TrialRecords(4 trials: 2 succeeded, 1 failed, 1 running)"
+    assert study.curves() == memory.curves()
+
+
+STORED_ONLY = {"worker", "asked", "ended", "seconds", "checkpoint"}
+
+
 def test_mistakes_are_refused_alike(opened: Open) -> None:
     study = opened(SPACE, EPOCHS)
     trial = study.ask()
@@ -149,7 +205,8 @@ def test_what_takes_a_study_takes_both(opened: Open) -> None:
 def test_methods_have_the_same_arguments() -> None:
     """A stored study may take more, such as `hold`, but nothing of another type."""
     names = [name for name in BaseStudy.__abstractmethods__ if callable(getattr(Study, name))]
-    assert {"ask", "tell", "fail", "queue", "add", "follow", "metrics"} == {*names}
+    verbs = {"ask", "tell", "fail", "queue", "retry", "add", "follow"}
+    assert verbs | {"metrics", "trials", "curves"} == {*names}
     for name in names:
         base = inspect.signature(getattr(BaseStudy, name))
         for cls in (Study, DurableStudy):

@@ -103,7 +103,9 @@ def _tell(study: pb.DurableStudy, trials: int) -> None:
         elif trial.id % 7 == 5:
             study.tell(trial, math.nan, accuracy=0.1)
         else:
-            study.tell(trial, trial.config["x"] / trial.fidelity, cost=0.5, accuracy=[0.5, None])
+            loss = trial.config["x"] / trial.fidelity
+            result = -loss if study.maximize else loss
+            study.tell(trial, result, cost=0.5, accuracy=[0.5, None])
 
 
 def _claim(study: pb.DurableStudy, word: str) -> Assignment:
@@ -118,7 +120,7 @@ def write_mixed(where: str | Path, folder: Path) -> None:
     with made as study:
         study.limit(500)
         study.limit(pb.Budget(trainings=400.5, trials=300, cost=1e3, hours=24))
-        study.add(CONFIG, 0.7)
+        study.add(CONFIG, -0.7)  # the loss is 0.7
         study.add(CONFIG | {"x": 0.25}, math.inf, 2.5)
         _tell(study, 16)
         study.queue(CONFIG | {"x": 0.125}, 3)
@@ -137,7 +139,7 @@ def write_mixed(where: str | Path, folder: Path) -> None:
             if trial in study.ledger.running:
                 study.turn(Report(_claim(study, f"{kind} 2").trial.id, 2, None, kind, ""), "")
         _tell(study, 30)
-        study.retry([3])
+        study.queue(study.state.history.trial(3).config)
         _claim(study, "third")
         study.ask(hold=1e6)
 

@@ -48,7 +48,7 @@ def test_a_result_can_be_told_again_after_storage_failed(
             with pytest.raises(StorageError):
                 study.tell(trial, 0.25)
         assert study.best is not None
-        assert study.best.loss == 0.5
+        assert study.best.loss == -0.5
         assert study.maximize
         assert study.tell(trial, 0.25)
 

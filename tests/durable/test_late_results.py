@@ -265,10 +265,9 @@ def test_a_trial_is_not_retried_if_its_result_came_late(
 ) -> None:
     failed_at_attempt_2(study)
     study.turn(Report(0, 1, 0.25), "")
-    assert main(["retry", where, "--failed"]) == 0
-    said = capsys.readouterr().out
-    assert "tried next: 0 trials." in said
-    assert "Skipped, because their result was added later: 1 trial." in said
+    assert main(["retry", where, "--failed"]) == 1
+    said = capsys.readouterr().err
+    assert "Nothing to retry: 1 trial, but their result was added later." in said
     assert main(["retry", where, "0"]) == 0  # if it is asked for
     study.refresh()
     assert taken(study, "again") == (2, 1)

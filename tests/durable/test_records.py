@@ -50,7 +50,7 @@ imported = st.builds(AskedRecord, ids, above_zero, st.just(IMPORTED), st.none(),
 records: st.SearchStrategy[Record] = st.one_of(
     st.builds(CreatedRecord, st.text(), st.just(PROBLEM), st.booleans()),
     st.builds(BudgetRecord, st.builds(pb.Budget, above_zero, st.integers(1, 99) | st.none())),
-    st.builds(QueuedRecord, configs, st.none() | above_zero),
+    st.builds(QueuedRecord, configs, st.none() | above_zero, st.none() | st.integers(0, 99)),
     *(asked, continued, imported),
     st.builds(AdoptedRecord, ids, ids, above_zero, st.text()),
     st.builds(ReturnedRecord, ids, ids, kinds, st.text(), st.none() | numbers),
@@ -77,7 +77,7 @@ ASKED = {"fidelity": 3, "origin": "prior", "slot": [0, 1], "config": {}, "start"
 WRONG: list[tuple[str, int | None, dict[str, Any], str]] = [
     ("Created", None, {}, "its kind 'Created' is unknown"),
     ("created", None, {"format": "1"}, "`format` is '1'"),
-    ("created", None, {"format": 3}, "this library reads up to 2"),
+    ("created", None, {"format": 4}, "this library reads up to 3"),
     ("created", None, {"format": 1, "problem": {"fidelity": {"high": 0}}}, "`high` is 0"),
     ("budget", None, {"days": 3}, "it limits something unknown"),
     ("budget", None, {"trials": -1}, "above 0"),

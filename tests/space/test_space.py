@@ -254,3 +254,17 @@ def test_a_config_is_a_dict_in_every_other_way() -> None:
     assert json.dumps(config) == '{"x": 1, "y": "a"}'
     assert {**config, "x": 2} == {"x": 2, "y": "a"}
     assert dict(**config) == config | {} == config
+
+
+def test_a_space_by_keywords_is_the_one_of_a_dict() -> None:
+    lr, kind = Float(0, 1), Categorical(["a", "b"])
+    assert Space(lr=lr, kind=kind) == Space({"lr": lr, "kind": kind})
+    assert Space({"weight-decay": lr}, kind=kind).names == ("weight-decay", "kind")
+    assert Space(parameters=lr).names == ("parameters",)
+    assert Space(parameters={"x": lr}) == Space({"x": lr})  # type: ignore[arg-type]  # by its name
+    with pytest.raises(SpaceError, match="`lr` is given twice"):
+        Space({"lr": lr}, lr=lr)
+    with pytest.raises(SpaceError, match="at least one parameter"):
+        Space()
+    with pytest.raises(SpaceError, match="must be a dict of parameters by name"):
+        Space([lr])  # type: ignore[arg-type]  # wrong on purpose

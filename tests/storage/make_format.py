@@ -12,7 +12,7 @@ from stored_studies import CHILDREN, CONDITIONAL, fill
 
 import priorband as pb
 from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.storage.journal import FORMAT
+from priorband.storage.journal import FORMAT, RETRY_FORMAT
 
 DATA = Path(__file__).parent / "data"
 SPACE = pb.Space(
@@ -27,9 +27,10 @@ SPACE = pb.Space(
 )
 OTHERS = {"learning rate": 1e-3, "size": 32, "optimiser": "adam"}
 SPACES = {1: (SPACE, dict.fromkeys(CHILDREN, OTHERS), "priorband")} | {
-    2: (CONDITIONAL, CHILDREN, "hyperband+prior")
+    2: (CONDITIONAL, CHILDREN, "hyperband+prior"),
+    3: (CONDITIONAL, CHILDREN, "hyperband+prior"),
 }
-"""What the study of each format is about: one that needs this format."""
+"""What the study of each format is about. One of format 3 has trials that were retried."""
 
 
 def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -47,8 +48,10 @@ def _plain(event: Event) -> dict[str, Any]:
             return {"told": [number, loss]}
         case Failed(number, reason):
             return {"failed": [number, reason]}
-        case Queued(config, fidelity):
+        case Queued(config, fidelity, None):
             return {"queued": [_config(config), fidelity]}
+        case Queued(config, fidelity, retry):
+            return {"queued": [_config(config), fidelity, retry]}
 
 
 def _config(config: pb.Config) -> dict[str, Any]:
@@ -61,6 +64,10 @@ def write(folder: Path, version: int) -> None:
     fidelity = pb.Fidelity("epochs", 1, 9)
     with pb.open_study(folder, space, fidelity, method, seed=7, maximize=True) as study:
         fill(study, 30, others)
+        if version >= RETRY_FORMAT:
+            failed = study.state.history.latest_failures(2)
+            study.retry([ended.trial.id for ended in failed])
+            study.tell(study.ask(), 0.25)
         happened = plain(study.state.history.events)
     (folder / "study.lock").unlink()
     text = ",\n".join(json.dumps(event) for event in happened)

@@ -32,7 +32,8 @@ def test_a_study_gets_the_oldest_format_that_has_a_form_for_it(version: int, pla
     write(place / "study", version)
     with closing(sqlite3.connect(place / "study" / "study.db")) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (version,)
-    assert f'{{"format":{version},' in rows(place / "study")[0].body[:20]
+    stated = min(version, 2)  # a retry needs the third, and comes later
+    assert f'{{"format":{stated},' in rows(place / "study")[0].body[:20]
 
 
 @pytest.fixture(params=FORMATS, ids=lambda path: str(path.name))

@@ -29,7 +29,7 @@ from priorband.storage import addresses
 from priorband.trial import Observation
 from priorband.values import frozen
 from priorband.workers.devices import applied_mask, masks
-from priorband.workers.objective_results import Objective
+from priorband.workers.objective_results import Objective, require_one_argument
 from priorband.workers.open_with_retry import open_with_retry, retried
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
@@ -214,6 +214,7 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
         raise MethodError(
             f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
         )
+    require_one_argument(objective)
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):

@@ -54,7 +54,7 @@ LAYERS = {
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
-    "display": "trial storage durable",
+    "display": "trial brackets schedulers storage durable",
     "benchmarks": "models space fidelity",
     "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
     "analysis": "fidelity history samplers study benchmarks",

@@ -9,6 +9,7 @@ from typing import Any
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.displays import display
+from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import (
     Overview,
     Result,
@@ -35,8 +36,6 @@ from priorband.replay import Step
 _PAUSE = 0.25
 _COLUMNS = ("trial", "attempt", "rung", "step", "value", "elapsed", "origin", "worker")
 _RIGHT = _COLUMNS[:6]
-_LAST_FAILURES = 3
-_LONGEST_REASON = 160
 
 
 def grammar(command: Command) -> None:
@@ -108,16 +107,12 @@ def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
     yield f"workers  {workers_text(overview)}"
-    for outcome in study.state.history.latest_failures(_LAST_FAILURES):
-        yield f"failed   trial {outcome.trial.id}, {_shortened(outcome.reason)}"
+    failures = (*overview.recent.failures, *overview.recent.given_back)
+    for number, line in enumerate(failure_lines(failures, overview.maximize)):
+        yield f"{'' if number else 'failed':<9}{line}"
     if overview.running:
         yield ""
         yield from _table(overview)
-
-
-def _shortened(text: str) -> str:
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
 
 
 def _table(overview: Overview) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +28,14 @@ from priorband.display.summary import (
     trials_text,
     workers_text,
 )
-from priorband.display.text import config_lines, fidelity_text, jsonable, moment, printable
+from priorband.display.text import (
+    config_lines,
+    fidelity_text,
+    jsonable,
+    moment,
+    printable,
+    wrapped,
+)
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
@@ -72,7 +81,9 @@ def _status(args: argparse.Namespace) -> int:
         if args.json:
             _print_json(as_json(overview) | {"method": _method(study), "seed": study.problem.seed})
         else:
-            print(*_status_lines(study, overview), sep="\n")
+            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+            lines = status_lines(study, overview, width)
+            print(*(wrapped(lines, width) if width else lines), sep="\n")
     return 0
 
 
@@ -95,7 +106,10 @@ def _end_reason(study: DurableStudy) -> str:
     return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""
 
 
-def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
+def status_lines(
+    study: DurableStudy, overview: Overview, width: int | None = None
+) -> Iterator[str]:
+    """What `priorband status` prints, in a terminal of a width or into a pipe."""
     problem = study.problem
     aim = "maximise" if overview.maximize else "minimise"
     low, high = fidelity_text(problem.fidelity.low), fidelity_text(problem.fidelity.high)
@@ -112,19 +126,23 @@ def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
         yield f"{'' if number else 'failed':<9}{line}"
     if overview.running:
         yield ""
-        yield from _table(overview)
+        yield from _table(overview, width)
 
 
-def _table(overview: Overview) -> Iterator[str]:
+def _table(overview: Overview, width: int | None) -> Iterator[str]:
+    """The running trials, with as many columns as there is room for."""
     titles = {name: name for name in _COLUMNS}
     titles["step"] = printable(overview.fidelity)
     titles["value"] = "value" if overview.maximize else "loss"
     rows = [titles, *(running_cells(running) for running in overview.running)]
     widths = {name: max(len(row[name]) for row in rows) for name in _COLUMNS}
+    names = [*_COLUMNS]
+    while width and len(names) > 1 and sum(widths[name] + 2 for name in names) - 2 > width:
+        names.pop()
     for row in rows:
         parts = [
             row[name].rjust(widths[name]) if name in _RIGHT else row[name].ljust(widths[name])
-            for name in _COLUMNS
+            for name in names
         ]
         yield "  ".join(parts).rstrip()
 

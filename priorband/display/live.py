@@ -8,7 +8,7 @@ from priorband.display.output import OutputQueue
 from priorband.display.panel import panel
 from priorband.display.polling import Poller
 from priorband.display.summary import final_lines
-from priorband.display.text import paragraphs
+from priorband.display.text import paragraphs, wrapped
 from priorband.durable.study import DurableStudy
 
 REDRAW_SECONDS = 0.3
@@ -65,7 +65,7 @@ class LiveDisplay:
         overview = self._poller.poll(force=True) or self._poller.latest
         self._queue.run(self._live.stop)
         lines = final_lines(overview, reason) if overview else [paragraphs(reason)]
-        text = "\n".join(lines)
+        text = "\n".join(wrapped(lines, self._console.width))
         self._queue.run(lambda: self._print(text))
 
     def _draw(self) -> None:

@@ -57,13 +57,13 @@ def bracket_text(bracket: Bracket) -> str:
 
 
 def sampled_text(recent: Recent) -> str:
-    """Where new configurations are from: `prior 52 %, uniform 48 % of the last 100 sampled`."""
+    """Where new configurations are from: `prior 52 %, uniform 48 % (last 100)`."""
     total = sum(recent.sampled.values())
     if not total:
         return ""
     shares = [f"{printable(name)} {n / total:.0%}" for name, n in recent.sampled.items()]
-    last = f"last {SAMPLED}" if total >= SAMPLED else str(total)
-    return f"{', '.join(shares)} of the {last} sampled".replace("%", " %")
+    last = f"last {SAMPLED}" if total >= SAMPLED else f"of {total}"
+    return f"{', '.join(shares)} ({last})".replace("%", " %")
 
 
 def finished_cells(finished: Finished) -> dict[str, str]:

@@ -177,7 +177,7 @@ def test_what_is_reported_under_maximize_is_shown_with_its_sign(tmp_path: Path, 
     with tuned(reports, tmp_path, maximize=True, fresh_process=False) as study:
         assert study.best is not None and study.best.loss == -0.75
     curve = (tmp_path / "trials/0/curve-1.jsonl").read_text()
-    assert curve == f'{{"step": 1, "{word}": 0.75}}\n'
+    assert curve == f'{{"step": 1.0, "{word}": 0.75}}\n'
 
 
 def test_a_value_that_is_not_finite_ends_a_trial_that_maximises(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def nested_names(names: Iterable[str], parents: Mapping[str, str]) -> Iterator[t
 def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
     """The lines, those that are too wide broken between words and indented.
 
-    >>> print(*wrapped(["failed   trial 4, raised: ValueError: no such thing"], 32), sep="\\n")
+    >>> print(*wrapped(["failed   trial 4, raised: ValueError: no such thing"], 36), sep="\\n")
     failed   trial 4, raised:
                ValueError: no such thing
     """

@@ -11,7 +11,7 @@
     ├── FormatError       (ValueError)    data that is not a study, or is from a newer version
     ├── DamagedError      (RuntimeError)  a study whose records are not what was written
     ├── MismatchError     (ValueError)    a study opened with another problem than its own
-    ├── HaltedError       (RuntimeError)  an objective that keeps failing in the same way
+    ├── HaltedError       (RuntimeError)  an objective that keeps failing: nothing was found
     ├── RankError         (RuntimeError)  ranks of a job that cannot go on training together
     ├── StorageError      (OSError)       storage that is busy, full or not reachable for now
     ├── ExtraError        (ImportError)   an optional package that is not installed
@@ -91,7 +91,7 @@ class MismatchError(PriorbandError, ValueError):
 
 
 class HaltedError(PriorbandError, RuntimeError):
-    """An objective that keeps failing in the same way from the start."""
+    """An objective that keeps failing in the same way from the start, or that never succeeds."""
 
 
 class RankError(PriorbandError, RuntimeError):

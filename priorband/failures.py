@@ -18,9 +18,6 @@ FailureKind = Literal[
 """
 FAILURE_KINDS: tuple[FailureKind, ...] = FailureKind.__args__  # type: ignore[attr-defined]  # a Literal has them
 
-OBJECTIVE_FAULTS: tuple[FailureKind, ...] = ("raised", "invalid", "crashed")
-"""Failures that point to a mistake in the objective rather than to a bad configuration."""
-
 
 def failure_reason(kind: FailureKind, reason: str) -> str:
     """The reason of a failed trial as a history keeps it.
@@ -41,3 +38,38 @@ def split_reason(reason: str) -> tuple[FailureKind, str]:
         if reason == kind or reason.startswith(f"{kind}: "):
             return kind, reason[len(kind) + 2 :]
     return "diverged" if reason.startswith("the loss was ") else "raised", reason
+
+
+_ADVICE: dict[FailureKind, str] = {
+    "raised": "Fix the error and run the same again.",
+    "diverged": "A few such configurations do no harm: they rank last. If most of them diverge, "
+    "look for a mistake in the objective, or narrow the space, such as the learning rate.",
+    "memory": "Let trials use less memory (smaller batches or models in the space), or run fewer "
+    "workers at once.",
+    "timeout": "Raise `trial_seconds` or `step_seconds`, or train for less. The log shows where "
+    "the trial was.",
+    "crashed": "The end of the log shows what happened. Typical causes: a crash in native code, "
+    "`os._exit`, `sys.exit`.",
+    "lost": "The objective need not be changed: its worker was killed, or its machine stopped or "
+    "lost its connection. Look for the reason on that machine.",
+    "preempted": "Nothing needs to be done: the next worker continues the trial.",
+}
+_RETURN = """\
+Return the {what} as a number, or in a dict with metrics of your choice:
+    def train(trial):
+        return {example}  # or {{"{key}": {example}, "seconds": 12.5}}"""
+
+
+def advice(kind: FailureKind, maximize: bool = False) -> str:
+    """What a person can do about a failure; for a missing loss, with an example.
+
+    >>> print(advice("invalid", maximize=True))
+    Return the value to maximise as a number, or in a dict with metrics of your choice:
+        def train(trial):
+            return 0.93  # or {"value": 0.93, "seconds": 12.5}
+    """
+    if kind != "invalid":
+        return _ADVICE[kind]
+    if maximize:
+        return _RETURN.format(what="value to maximise", key="value", example="0.93")
+    return _RETURN.format(what="loss", key="loss", example="0.25")

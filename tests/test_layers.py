@@ -60,7 +60,7 @@ LAYERS = {
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers method_names replay arguments problem results study storage",
     "repair": "space trial events history problem storage durable",
-    "display": "trial storage durable",
+    "display": "trial brackets schedulers storage durable",
     "benchmarks": "models space fidelity",
     "workers": "notebook attribute_hints space fidelity trial schedulers optimizers arguments "
     "results study storage durable display",

@@ -3,7 +3,7 @@
 0    success
 1    an error that the user must fix
 2    wrong usage
-3    stopped early, because the objective always fails in the same way
+3    the objective always fails: stopped early, or ended without a single success
 4    storage cannot be reached
 130  stopped by SIGINT, or 143 by SIGTERM; running trials were given back
 """

@@ -13,6 +13,7 @@ from priorband.cli import (
     export_command,
     repair_commands,
     run_commands,
+    show_command,
     status_commands,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
@@ -149,6 +150,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
 
     run_commands.grammar(command)
     status_commands.grammar(command)
+    show_command.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)

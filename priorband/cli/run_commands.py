@@ -33,7 +33,6 @@ from priorband.display.text import paragraphs, printable
 from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
-from priorband.durable.records import FailedRecord, decode
 from priorband.durable.study import LEASE
 from priorband.errors import FormatError, HaltedError, SpaceError
 from priorband.fidelity import Fidelity
@@ -231,12 +230,12 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         if show != "quiet":
             print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
-    except HaltedError:
-        if show != "quiet":
-            _show_last_traceback(args.study)
-        if sys.stdout.isatty() and show not in ("quiet", "json"):
+    except HaltedError as halted:
+        if show in ("quiet", "json"):
+            raise
+        if sys.stdout.isatty():
             return 3  # the display has just shown the message
-        raise
+        raise HaltedError(str(halted).partition("\n")[0]) from None  # and the failures
     return 0
 
 
@@ -287,16 +286,3 @@ def _place(args: argparse.Namespace) -> str:
 def _resume_command(args: argparse.Namespace) -> str:
     """The same command again, without a password."""
     return printable(shlex.join(["priorband", *map(shown, args.argv)]))
-
-
-def _show_last_traceback(where: str) -> None:
-    """Print what the objective raised last, since it is the objective that must be fixed."""
-    journal = journal_at(where, read_only=True)
-    try:
-        failed = [row for row in journal.read(0) if row.kind == "failed"]
-    finally:
-        journal.close()
-    for record in map(decode, failed[-1:]):
-        trace = record.details.get("traceback") if isinstance(record, FailedRecord) else None
-        if isinstance(trace, str):
-            print(f"Trial {record.trial}:\n{paragraphs(trace.rstrip())}", file=sys.stderr)

@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import shutil
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +12,7 @@ from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.best_trial import checkpoint_text, full_training_text
 from priorband.display.displays import display
+from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import (
     Overview,
     Result,
@@ -26,7 +29,14 @@ from priorband.display.summary import (
     trials_text,
     workers_text,
 )
-from priorband.display.text import config_lines, fidelity_text, jsonable, moment, printable
+from priorband.display.text import (
+    config_lines,
+    fidelity_text,
+    jsonable,
+    moment,
+    printable,
+    wrapped,
+)
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
@@ -36,8 +46,6 @@ from priorband.replay import Step
 _PAUSE = 0.25
 _COLUMNS = ("trial", "attempt", "rung", "step", "value", "elapsed", "origin", "worker")
 _RIGHT = _COLUMNS[:6]
-_LAST_FAILURES = 3
-_LONGEST_REASON = 160
 
 
 def grammar(command: Command) -> None:
@@ -79,7 +87,9 @@ def _status(args: argparse.Namespace) -> int:
         if args.json:
             _print_json(as_json(overview) | {"method": _method(study), "seed": study.problem.seed})
         else:
-            print(*_status_lines(study, overview), sep="\n")
+            width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+            lines = status_lines(study, overview, width)
+            print(*(wrapped(lines, width) if width else lines), sep="\n")
     return 0
 
 
@@ -102,7 +112,10 @@ def _end_reason(study: DurableStudy) -> str:
     return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""
 
 
-def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
+def status_lines(
+    study: DurableStudy, overview: Overview, width: int | None = None
+) -> Iterator[str]:
+    """What `priorband status` prints, in a terminal of a width or into a pipe."""
     problem = study.problem
     aim = "maximise" if overview.maximize else "minimise"
     low, high = fidelity_text(problem.fidelity.low), fidelity_text(problem.fidelity.high)
@@ -114,28 +127,28 @@ def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
     yield f"workers  {workers_text(overview)}"
-    for outcome in study.state.history.latest_failures(_LAST_FAILURES):
-        yield f"failed   trial {outcome.trial.id}, {_shortened(outcome.reason)}"
+    failures = (*overview.recent.failures, *overview.recent.given_back)
+    for number, line in enumerate(failure_lines(failures, overview.maximize)):
+        yield f"{'' if number else 'failed':<9}{line}"
     if overview.running:
         yield ""
-        yield from _table(overview)
+        yield from _table(overview, width)
 
 
-def _shortened(text: str) -> str:
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 3] + "..."
-
-
-def _table(overview: Overview) -> Iterator[str]:
+def _table(overview: Overview, width: int | None) -> Iterator[str]:
+    """The running trials, with as many columns as there is room for."""
     titles = {name: name for name in _COLUMNS}
     titles["step"] = printable(overview.fidelity)
     titles["value"] = "value" if overview.maximize else "loss"
     rows = [titles, *(running_cells(running) for running in overview.running)]
     widths = {name: max(len(row[name]) for row in rows) for name in _COLUMNS}
+    names = [*_COLUMNS]
+    while width and len(names) > 1 and sum(widths[name] + 2 for name in names) - 2 > width:
+        names.pop()
     for row in rows:
         parts = [
             row[name].rjust(widths[name]) if name in _RIGHT else row[name].ljust(widths[name])
-            for name in _COLUMNS
+            for name in names
         ]
         yield "  ".join(parts).rstrip()
 

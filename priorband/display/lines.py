@@ -5,12 +5,15 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO, final
 
+from priorband.display.failure_reports import failure_json, place_lines, summary_line
+from priorband.display.new_failures import NewFailures
 from priorband.display.output import LineWriter
 from priorband.display.overview import Overview, Result, as_json
 from priorband.display.polling import Poller
 from priorband.display.summary import budget_text, final_lines, progress_line, result_text
 from priorband.display.text import elapsed_text, paragraphs
 from priorband.durable.study import DurableStudy
+from priorband.failures import advice
 from priorband.trial import Observation
 
 PROGRESS_SECONDS = 10.0  # between lines that show the progress
@@ -50,7 +53,10 @@ class MessageDisplay:
 
 @final
 class PlainDisplay:
-    """Prints lines for a log, without control codes: each new best, and the progress at times."""
+    """Prints lines for a log, without control codes.
+
+    These are each new best, each failure, and the progress at times.
+    """
 
     def __init__(self, study: DurableStudy, stream: TextIO | None) -> None:
         self._study = study
@@ -59,6 +65,7 @@ class PlainDisplay:
         self._started = self._last_line = time.monotonic()
         self._results_read = study.state.history.observation_count
         self._best = study.best
+        self._failures = NewFailures(study)
 
     def say(self, text: str) -> None:
         """Print a message with the elapsed time."""
@@ -71,14 +78,25 @@ class PlainDisplay:
             return
         for best in self._new_bests():
             self._write(f"{budget_text(overview)}: new best {_best_text(best, overview)}")
+        self._show_failures(overview.maximize)
         if time.monotonic() - self._last_line >= PROGRESS_SECONDS:
             self._write(progress_line(overview))
 
     def finish(self, reason: str) -> None:
         """Print why the run has ended, and the best result."""
         overview = self._poller.poll(force=True) or self._poller.latest
-        lines = final_lines(overview, reason) if overview else [paragraphs(reason)]
+        if overview is not None:
+            self._show_failures(overview.maximize)
+        lines = final_lines(overview, reason, False) if overview else [paragraphs(reason)]
         self._lines.write("\n".join(lines))
+
+    def _show_failures(self, maximize: bool) -> None:
+        for failure, first in self._failures.read():
+            verb = "failed: " if failure.ended else "was given back: "
+            self._write(verb + summary_line(failure))
+            if first:  # of its kind: the others need not say again where, and what to do
+                more = [*place_lines(failure), *advice(failure.kind, maximize).splitlines()]
+                self._lines.write("\n".join(f"    {line}" for line in more))
 
     def _write(self, text: str) -> None:
         self._last_line = time.monotonic()
@@ -94,12 +112,13 @@ class PlainDisplay:
 
 @final
 class JsonDisplay:
-    """Prints one JSON object per line: the progress, messages, and the end."""
+    """Prints one JSON object per line: the progress, failures, messages, and the end."""
 
     def __init__(self, study: DurableStudy, stream: TextIO | None) -> None:
         self._lines = LineWriter(stream)
         self._poller = Poller(study)
         self._last_line, self._ended = 0.0, -1
+        self._failures = NewFailures(study)
 
     def say(self, text: str) -> None:
         """Print a message."""
@@ -112,12 +131,19 @@ class JsonDisplay:
             overview.ended != self._ended or time.monotonic() - self._last_line >= PROGRESS_SECONDS
         ):
             self._ended, self._last_line = overview.ended, time.monotonic()
+            self._show_failures(overview.maximize)
             self._write("progress", as_json(overview))
 
     def finish(self, reason: str) -> None:
         """Print why the run has ended, and the final overview."""
         overview = self._poller.poll(force=True) or self._poller.latest
+        if overview is not None:
+            self._show_failures(overview.maximize)
         self._write("finish", {"reason": reason} | (as_json(overview) if overview else {}))
+
+    def _show_failures(self, maximize: bool) -> None:
+        for failure, _ in self._failures.read():
+            self._write("failure", failure_json(failure, maximize))
 
     def _write(self, event: str, data: dict[str, Any]) -> None:
         self._lines.write(json.dumps({"event": event} | data, allow_nan=False))

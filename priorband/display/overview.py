@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, final
 
+from priorband.display.failure_reports import failure_json
 from priorband.display.pace import UNKNOWN, Pace, RemainingWork, seconds_left
+from priorband.display.recent import NOTHING, Recent, rung_of
 from priorband.display.text import jsonable, moment
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.ledger import OpenTrial
@@ -96,6 +98,8 @@ class Overview:
     """How many workers are running a trial."""
     seconds_left: float | None
     """The estimated time until the budget is used up; None if it cannot be estimated."""
+    recent: Recent = NOTHING
+    """What has happened lately."""
 
     @property
     def failed(self) -> int:
@@ -171,6 +175,10 @@ def as_json(overview: Overview) -> dict[str, Any]:
             "waiting": len(overview.waiting),
         },
         "failures": dict(overview.failures),
+        "latest_failures": [
+            failure_json(report, overview.maximize)
+            for report in (*overview.recent.failures, *overview.recent.given_back)
+        ],
         "running": [_running_json(running) for running in overview.running],
         "waiting": list(overview.waiting),
         "best": result_json(overview.best),
@@ -203,7 +211,7 @@ def _running(study: DurableStudy, opened: OpenTrial, lease: Lease | None, now: f
     return Running(
         trial=trial.id,
         attempt=opened.attempt,
-        rung=trial.slot.rung if trial.slot else _rung(study, trial.fidelity),
+        rung=trial.slot.rung if trial.slot else rung_of(study, trial.fidelity),
         fidelity=trial.fidelity,
         start=opened.start,
         origin=trial.origin,
@@ -215,11 +223,6 @@ def _running(study: DurableStudy, opened: OpenTrial, lease: Lease | None, now: f
         value=-loss if loss is not None and study.maximize else loss,
         lost=_lost(opened, lease, now),
     )
-
-
-def _rung(study: DurableStudy, fidelity: float) -> int | None:
-    rungs = study.state.ladder.fidelities
-    return rungs.index(fidelity) if fidelity in rungs else None
 
 
 def _lost(opened: OpenTrial, lease: Lease | None, now: float) -> bool:

@@ -5,8 +5,10 @@ from typing import final
 
 from priorband.display.overview import Overview, study_overview
 from priorband.display.pace import UNKNOWN, pace
+from priorband.display.recent import RecentReader
 from priorband.durable.study import DurableStudy
 from priorband.errors import PriorbandError
+from priorband.values import replaced
 
 RECENT = 400  # records from which the pace is computed
 POLL_SECONDS = 1.0  # between reads of storage
@@ -16,10 +18,14 @@ COST_FACTOR = 10.0  # a read that took t seconds is not repeated for this many t
 
 @final
 class StudyWatcher:
-    """Reads overviews of a study; each costs the same, however long the study is."""
+    """Reads overviews of a study; each costs the same, however long the study is.
 
-    def __init__(self, study: DurableStudy) -> None:
+    `in_full` is for views that show more than the last failures of what is recent.
+    """
+
+    def __init__(self, study: DurableStudy, in_full: bool = False) -> None:
         self.study = study
+        self._recent = RecentReader(study, in_full)
         self._pace, self._seq = UNKNOWN, -1
 
     def read(self) -> Overview:
@@ -31,19 +37,20 @@ class StudyWatcher:
         if seq != self._seq:
             rows = study.journal.read(max(seq - RECENT, 0))
             self._pace, self._seq = pace([row for row in rows if row.seq <= seq]), seq
-        return study_overview(study, leases, now, self._pace)
+        overview = study_overview(study, leases, now, self._pace)
+        return replaced(overview, recent=self._recent.read())
 
 
 @final
 class Poller:
     """Reads overviews of a study, not too often, and ignores storage that does not respond."""
 
-    def __init__(self, study: DurableStudy) -> None:
+    def __init__(self, study: DurableStudy, in_full: bool = False) -> None:
         self.latest: Overview | None = None
         """The last overview that was read."""
         self.latest_at = 0.0
         """When it was read, by `time.monotonic`."""
-        self._watcher = StudyWatcher(study)
+        self._watcher = StudyWatcher(study, in_full)
         self._next = 0.0
 
     def poll(self, force: bool = False) -> Overview | None:

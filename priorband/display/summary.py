@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import Overview, Result, Running
 from priorband.display.text import (
     about,
@@ -20,7 +21,8 @@ def budget_text(overview: Overview) -> str:
     if not limits:
         return f"{_count(overview.asked, 'trial')}, no budget"
     used = [
-        f"{amount_text(getattr(overview.spending, name))} of {amount_text(limit)} {name}"
+        f"{amount_text(getattr(overview.spending, name))} of {amount_text(limit)} "
+        f"{name.removesuffix('s') if limit == 1 else name}"
         for name, limit in limits.items()
     ]
     return f"{', '.join(used)} ({overview.share:.0%})".replace("%", " %")
@@ -84,11 +86,23 @@ def progress_line(overview: Overview) -> str:
     return f"{budget_text(overview)}: {trials_text(overview)}; {result}; {workers}"
 
 
-def final_lines(overview: Overview, reason: str) -> Iterator[str]:
-    """The lines at the end of a run: why it has ended, and the best configurations."""
-    yield printable(reason)
+def final_lines(overview: Overview, reason: str, failures: bool = True) -> Iterator[str]:
+    """The lines at the end of a run: why it has ended, and the best configurations.
+
+    Without a success there are the last `failures` instead, unless they were shown before. Further
+    lines of the reason come last.
+    """
+    first, *last = map(printable, reason.split("\n"))
+    yield first
+    yield from _results(overview, failures)
+    yield from last
+
+
+def _results(overview: Overview, failures: bool) -> Iterator[str]:
     if overview.best is None:
         yield f"No trial has succeeded: {trials_text(overview)}."
+        if failures:
+            yield from failure_lines(overview.recent.failures, overview.maximize)
         return
     best, full = overview.best, overview.best_in_full
     yield f"Best: {result_text(best, overview)}, of {_count(overview.ended, 'trial')}:"

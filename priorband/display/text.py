@@ -5,11 +5,14 @@ printable, and so could control a terminal, are written as escapes.
 """
 
 import math
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+_LABEL = re.compile(r"\w+( \d+)? {2,}|\s*")
 _STEPS = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"))
 
 
@@ -113,12 +116,12 @@ def config_lines(
       momentum  0.9
     lr          0.1
     """
-    names = {name: "  " * depth + printable(name) for name, depth in _nested(config, parents)}
+    names = {name: "  " * depth + printable(name) for name, depth in nested_names(config, parents)}
     width = max(map(len, names.values()), default=0)
     return (f"{names[name]:<{width}}  {printable(repr(config[name]))}" for name in names)
 
 
-def _nested(names: Iterable[str], parents: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+def nested_names(names: Iterable[str], parents: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """The names with their depths, each followed by its children."""
     children: dict[str | None, list[str]] = {}
     for name in names:
@@ -128,6 +131,26 @@ def _nested(names: Iterable[str], parents: Mapping[str, str]) -> Iterator[tuple[
         name, depth = waiting.pop()
         yield name, depth
         waiting += [(child, depth + 1) for child in reversed(children.get(name, []))]
+
+
+def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
+    """The lines, those that are too wide broken between words and indented.
+
+    >>> print(*wrapped(["failed   trial 4, raised: ValueError: no such thing"], 36), sep="\\n")
+    failed   trial 4, raised:
+               ValueError: no such thing
+    """
+    for line in lines:
+        hanging = _LABEL.match(line)
+        indent = min(hanging.end() + 2 if hanging else 2, max(width // 2, 0))
+        parts = textwrap.wrap(
+            line,
+            max(width, 8),
+            subsequent_indent=" " * indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        yield from parts if len(line) > width else [line]
 
 
 def jsonable(value: Any) -> Any:

@@ -47,11 +47,17 @@ class Budget:
         return {name: limit for name, limit in every.items() if limit is not None}
 
     def __str__(self) -> str:
-        shown = [
-            f"{limit:g} {name.removesuffix('s') if limit == 1 else name}"
-            for name, limit in self.limits.items()
-        ]
+        shown = [limit_text(limit, name) for name, limit in self.limits.items()]
         return " or ".join(shown) or "no limit"
+
+
+def limit_text(limit: float, name: str) -> str:
+    """A limit with its name, which is in the singular for 1.
+
+    >>> limit_text(12, "trainings"), limit_text(1, "trainings"), limit_text(1, "cost")
+    ('12 trainings', '1 training', '1 cost')
+    """
+    return f"{limit:g} {name.removesuffix('s') if limit == 1 else name}"
 
 
 BudgetLike = Budget | float | Mapping[str, float] | None

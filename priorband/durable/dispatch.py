@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
+from priorband.durable.budget import limit_text
 from priorband.durable.expiry import expire, would_expire
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.messages import Assignment, Idle, Report
@@ -54,8 +55,8 @@ class Dispatcher:
         self.checkpoints = checkpoints
         self.attempts = attempts
         self.lease = lease
-        self.opened_at = 0
-        """The last record when the study was opened: failures before it do not halt the study."""
+        self.opened_with = view.ledger.repeated
+        """The failures in a row when the study was opened. These do not halt it again."""
         self._looked = -math.inf
         """When this process last looked for dead workers, by `time.monotonic`."""
 
@@ -101,7 +102,7 @@ class Dispatcher:
             trial, attempt = opened.trial.id, opened.attempt + 1
             view.append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
             return opened
-        new = self._propose(transaction.now, lambda: transaction.leases)
+        new = self._propose(transaction.now, lambda: transaction.leases, by_worker=bool(request))
         if isinstance(new, Idle):
             return new
         start = self._start(new, request)
@@ -118,7 +119,7 @@ class Dispatcher:
             self._looked = time.monotonic()
             if would_expire(ledger, self.journal.leases(), now):
                 return False
-        proposed = self._propose(now, self.journal.leases)
+        proposed = self._propose(now, self.journal.leases, by_worker=True)
         return isinstance(proposed, Idle) and not proposed.halted
 
     def _look_for_dead_workers(self, transaction: Transaction) -> None:
@@ -146,22 +147,26 @@ class Dispatcher:
             reached = ledger.spending(now, leases()).reached(ledger.budget)
         return reached
 
-    def _propose(self, now: float, leases: Callable[[], Sequence[Lease]]) -> Trial | Idle:
-        """The trial that the method wants next, or why there is none."""
+    def _propose(
+        self, now: float, leases: Callable[[], Sequence[Lease]], by_worker: bool
+    ) -> Trial | Idle:
+        """The trial that the method wants next, or why there is none.
+
+        Only workers are halted: who asks by hand sees the failures, and decides.
+        """
         view = self.view
         ledger, running = view.ledger, len(view.ledger.running)
         reached = self._reached(now, leases)
         if reached:
             limits = ledger.budget.limits
-            spent = " and ".join(f"{limits[name]:g} {name}" for name in reached)
+            spent = " and ".join(limit_text(limits[name], name) for name in reached)
             state = "handed out" if running else "spent"
             return Idle(f"The budget of {spent} is {state}.", running)
-        what, times, since = ledger.repeated
-        started_here = since > self.opened_at and not view.state.history.finished
-        if times >= SAME_FAILURES and started_here:
+        if by_worker and self._keeps_failing():
+            total, what = ledger.repeated.times, ledger.repeated.what.strip()
             return Idle(
-                f"The first {times} trials all failed in the same way ({what.strip()}). Fix the "
-                "objective and start again; `priorband retry` runs these trials again.",
+                f"The first {total} trials all failed in the same way ({what}). The study is "
+                "stopped, since none has succeeded.",
                 running,
                 halted=True,
             )
@@ -169,6 +174,16 @@ class Dispatcher:
             return view.problem.optimizer.propose(view.state, view.problem.seed)
         except ExhaustedError as error:
             return Idle(str(error), running)
+
+    def _keeps_failing(self) -> bool:
+        """Whether no trial has succeeded, and the last ones since opening failed in the same way.
+
+        Whoever opens a study that was halted has perhaps fixed the objective. So only the failures
+        since then count.
+        """
+        _, times, since = self.view.ledger.repeated
+        before = self.opened_with.times if self.opened_with.since == since else 0
+        return times - before >= SAME_FAILURES and not self.view.state.history.finished
 
     def _start(self, trial: Trial, request: str) -> float:
         """How much of a trial its parent has trained: nothing if it left no checkpoint."""

@@ -31,7 +31,7 @@ from priorband.durable.records import (
 )
 from priorband.errors import FormatError
 from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.failures import FAILURE_KINDS, OBJECTIVE_FAULTS, FailureKind, failure_reason
+from priorband.failures import FAILURE_KINDS, FailureKind, failure_reason
 from priorband.history import History
 from priorband.space.config import Config
 from priorband.storage.journal import Lease, Row
@@ -107,7 +107,7 @@ def _attempt_end(attempt: Any, failure: Any, reason: Any, worker: Any) -> Attemp
 
 
 class RepeatedFailure(NamedTuple):
-    """The last failure that points to the objective, and how often it came in a row."""
+    """The last failure, and how many trials in a row have failed like this."""
 
     what: str
     times: int
@@ -293,11 +293,10 @@ class Ledger:
         del read
         self._end(record, history)
         self.failures[record.failure] += 1
-        if record.failure in OBJECTIVE_FAULTS:
-            what = f"{record.failure} {record.details.get('where', '')}"
-            again = what == self.repeated.what
-            times, since = (self.repeated.times, self.repeated.since) if again else (0, row.seq)
-            self.repeated = RepeatedFailure(what, times + 1, since)
+        what = f"{record.failure} {record.details.get('where', '')}"
+        again = what == self.repeated.what
+        times, since = (self.repeated.times, self.repeated.since) if again else (0, row.seq)
+        self.repeated = RepeatedFailure(what, times + 1, since)
         return Failed(record.trial, failure_reason(record.failure, record.reason))
 
     def _remark(self, row: Row, record: RemarkRecord, history: History, read: ConfigReader) -> None:

@@ -135,7 +135,6 @@ class DurableStudy(BaseStudy):
         self._dispatcher = Dispatcher(
             self._view, journal, self.checkpoints, allowed_attempts(retries), lease
         )
-        self._dispatcher.opened_at = self.ledger.seq
 
     def __enter__(self) -> "DurableStudy":
         return self

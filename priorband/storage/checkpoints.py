@@ -47,6 +47,8 @@ _STEP = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _NAME = re.compile(rf"(\d+)(?:\.(step|from)-({_STEP})|\.(part))?(?:-([0-9a-f]{{8}}))?")
 LONGEST_CURVE = 50_000_000  # bytes
 _LONGEST_IDENTITY = 10_000  # bytes
+_LONGEST_TAIL = 20_000  # bytes of a log
+_LONGEST_CURVE = 4_000_000  # bytes
 _MOST_NOTES = 20  # files that are no files, named in a log
 _PERMANENT = (
     *(errno.EEXIST, errno.ENOTDIR, errno.EACCES, errno.EPERM),
@@ -295,6 +297,22 @@ class Checkpoints:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
         with self._new_trial(trial) as folder:
             return folder.open_file(f"log-{attempt}.txt", flags)
+
+    def end_of_log(self, trial: int, attempt: int) -> str:
+        """The last part of the log of an attempt; empty if it cannot be read."""
+        return self._tail(trial, f"log-{attempt}.txt", _LONGEST_TAIL)
+
+    def curve(self, trial: int, attempt: int) -> str:
+        """The lines of the curve of an attempt, or the last ones of a long curve."""
+        return self._tail(trial, f"curve-{attempt}.jsonl", _LONGEST_CURVE)
+
+    def _tail(self, trial: int, name: str, longest: int) -> str:
+        with suppress(OSError, FormatError), self._trial(trial) as folder:
+            if folder is not None:
+                with open(folder.open_file(name, os.O_RDONLY), "rb") as file:
+                    file.seek(max(file.seek(0, os.SEEK_END) - longest, 0))
+                    return file.read(longest).decode(errors="replace")
+        return ""
 
     def note(self, trial: int, attempt: int, text: str) -> None:
         """Add a line to the log of an attempt, if that is possible."""

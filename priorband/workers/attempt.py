@@ -170,24 +170,36 @@ class Attempt:
     def report(self, step: float, loss: Any = None, **metrics: Any) -> None:
         """Record a point of the learning curve. A loss that is not finite ends the trial.
 
-        With several ranks any of them may call it, but only the points of rank 0 are recorded.
+        Where the study maximises, pass what is maximised, with the sign that the objective
+        returns: as `value=0.93`, or as `loss`. With several ranks any of them may call it, but only
+        the points of rank 0 are recorded.
         """
         if real(step) is None:
             raise LossError(f"A step must be a number, got {step!r}.")
+        word, loss = self._reported(loss, metrics)
         number = None if loss is None else checked_loss(loss)
         point: dict[str, Any] = {"step": json_metric(step)}
         if number is not None:
-            point["loss"] = json_metric(number)
+            point[word] = json_metric(number)
         point |= {name: json_metric(value) for name, value in metrics.items()}
         if self.rank == 0:
             self._write_point(point)
-            self._send({name: point[name] for name in ("step", "loss") if name in point})
+            progress = {"step": point["step"]}
+            self._send(progress if number is None else progress | {"loss": point[word]})
         if number is not None and number - number != 0:
-            self.diverged = f"the loss was {number} at step {step:g}"
+            self.diverged = f"the {word} was {number} at step {step:g}"
         if self.world_size == 1:  # other ranks would wait for this one: stop with them later
             self._stop_if_diverged()
             if not self._stepping:
                 self._stop_if_asked()
+
+    def _reported(self, loss: Any, metrics: dict[str, Any]) -> tuple[str, Any]:
+        """What a point reports, and under which name; a `value` is taken out of the metrics."""
+        if not self.task.maximize or metrics.get("value") is None:
+            return "loss", loss
+        if loss is not None:
+            raise LossError("`report` takes `loss` or `value`, and was given both.")
+        return "value", metrics.pop("value")
 
     @contextmanager
     def checkpoint(self, step: float) -> Iterator[Path]:

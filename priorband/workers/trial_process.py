@@ -25,6 +25,8 @@ from priorband.workers.stop_signals import handle_in_this_process
 
 _NAME = "a trial of priorband"
 AFTER_TERM = 5.0  # seconds between SIGTERM and SIGKILL
+DUMP_STACK = getattr(signal, "SIGUSR2", signal.SIGTERM)
+"""The signal on which a trial writes into its log where its code is."""
 
 
 @final
@@ -69,6 +71,12 @@ class TrialProcess:
             self._asked_to_stop = True
             with suppress(OSError):  # the process has exited
                 self._pipe.send_bytes(reason.encode())
+
+    def dump_stack(self, pid: int | None) -> None:
+        """Let the process write into its log where its code is; `pid` is as it has said itself."""
+        with suppress(OSError):
+            if pid is not None and self.process.is_alive():
+                os.kill(pid, DUMP_STACK)
 
     def kill(self, patience: float = AFTER_TERM) -> None:
         """End the process and everything it has started: SIGTERM, and SIGKILL after `patience`."""
@@ -151,3 +159,5 @@ def _open_log(task: TrialTask, show_output: bool) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
     faulthandler.enable(log)
+    if hasattr(faulthandler, "register"):
+        faulthandler.register(DUMP_STACK, log)

@@ -18,7 +18,6 @@ from priorband.arguments import checked_flag, checked_seconds
 from priorband.durable.messages import Assignment, Report
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, FormatError, MethodError
-from priorband.failures import FailureKind
 from priorband.numeric import one_of, real
 from priorband.storage.checkpoints import Checkpoints, Held
 from priorband.streams import RandomStream
@@ -31,6 +30,7 @@ from priorband.workers.objective_results import (
     failure,
     failure_from_exception,
 )
+from priorband.workers.own_frames import Frame, frames_in_log
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import TrialProcess, could_not_start
 
@@ -200,23 +200,25 @@ class TrialRunner:
     def _wait_for_result(self, child: TrialProcess, task: TrialTask) -> AttemptResult:
         started_at = last_step_at = time.monotonic()
         asked_at: float | None = None
-        running = False
+        pid: int | None = None
         while True:
             for message in child.receive(LOOK):
-                running = running or "hello" in message
+                pid = message.get("hello", pid)
                 if "done" in message:
                     result: AttemptResult = message["done"]
                     return result
                 if "end" in message:
-                    return self._failure_from_exit(message["end"], task, running)
+                    return self._failure_from_exit(message["end"], task, pid is not None)
                 last_step_at = time.monotonic()
                 self._record_progress(task, message)
             self.tick()
             now = time.monotonic()
             timeout = self._timeout(now - started_at, now - last_step_at)
             if timeout:
+                child.dump_stack(pid)
                 child.kill()
-                return failure("timeout", timeout, {"seconds": now - started_at})
+                details = {"seconds": now - started_at, "frames": self._frames_in_log(task)}
+                return failure("timeout", timeout, details)
             stop_reason = self._stop_reason(task)
             if stop_reason:
                 asked_at = asked_at or now
@@ -239,15 +241,18 @@ class TrialRunner:
         """The failure of a process that exited without sending a result."""
         if not running and code is not None and code > 0:
             raise MethodError(f"The process of a trial {could_not_start(code)}")
-        log = f"trials/{task.trial}/log-{task.attempt}.txt"
-        kind: FailureKind = "crashed"
         if code == -signal.SIGKILL:
             return failure("memory", "the process was killed, probably because memory ran out")
         if code is None:
             cause = "sent what is no message"
         else:
             cause = f"died of {_signal_name(-code)}" if code < 0 else f"ended with {code}"
-        return failure(kind, f"the process {cause} before it returned; see {log}")
+        frames = self._frames_in_log(task)
+        return failure("crashed", f"the process {cause} before it returned", {"frames": frames})
+
+    def _frames_in_log(self, task: TrialTask) -> list[Frame]:
+        """The user's own lines in the stack that the process has left in its log."""
+        return frames_in_log(self.checkpoints.end_of_log(task.trial, task.attempt))
 
     def _stop_reason(self, task: TrialTask) -> str:
         """Why the trial should stop early; empty if it should not."""

@@ -30,8 +30,9 @@ from priorband.storage import addresses
 from priorband.workers.devices import applied_mask, masks
 from priorband.workers.gpus import gpus_found
 from priorband.workers.main_script import require_importable_script
-from priorband.workers.objective_results import Objective
+from priorband.workers.objective_results import Objective, require_one_argument
 from priorband.workers.open_with_retry import open_with_retry, retried
+from priorband.workers.outcomes import failure_text, interruption, stop_text, without_success
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.resuming import resuming_text
@@ -110,7 +111,11 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         MethodError: if there is no such method, or the objective cannot be run.
         MismatchError: if the study exists and was created with another problem.
         FormatError: if there is no study and no space was given.
-        HaltedError: if the first trials all fail in the same way.
+        HaltedError: if the first trials all fail in the same way, or none has succeeded when the
+            budget is spent. The message has the last failure, with its place in your code.
+        KeyboardInterrupt: after Ctrl-C, once the running trials are given back; run the same again
+            to resume. In a script it is also a `SystemExit` with code 130, so that the script ends
+            without a traceback. SIGTERM raises `SystemExit` with code 143.
         StorageError: if the storage is not reachable for too long.
 
     >>> import tempfile, priorband as pb
@@ -170,11 +175,13 @@ def run_study(
                 shown.say(resuming)
             ends = work(opened, shown)
             opened.refresh()
+            ends = [*ends, *without_success(opened, ends)]
             tuned = _tuned(opened, ends, opening)
             for line in best_trial_lines(opened):
                 shown.say(line)
             shown.finish(tuned.reason)
-    _raise_if_unfinished(ends, opened.where)
+            failures = failure_text(opened) if tuned.best is None else ""
+    _raise_if_unfinished(ends, opened.where, failures)
     return tuned
 
 
@@ -194,6 +201,7 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
             f"{addresses.shown(repr(objective))}. It comes first, and is not called: "
             "tune(train, space, fidelity)."
         )
+    require_one_argument(objective)
     if not whole(workers) or workers < 1:
         raise ArgumentError(f"`workers` must be a whole number of at least 1, got {workers!r}.")
     if getattr(multiprocessing.current_process(), "_inheriting", False):
@@ -240,19 +248,19 @@ def _tuned(study: DurableStudy, ends: list[WorkerEnd], opening: Mapping[str, Any
     worst = min(ends, key=lambda end: worst_first.index(end.status))
     reason = worst.reason
     if worst.status == "stopped":
-        reason = f"Stopped by {worst.reason}. Run the same again to resume {study.where}."
+        reason = stop_text(worst.reason, study.where)
     return tuned_from(study, reason, opening)
 
 
-def _raise_if_unfinished(ends: list[WorkerEnd], where: str) -> None:
+def _raise_if_unfinished(ends: list[WorkerEnd], where: str, failures: str) -> None:
     """Raise if the study was stopped, or if no worker could finish it."""
     reasons = {end.status: end.reason for end in ends}
     if "stopped" in reasons:
         if reasons["stopped"] == "SIGINT":
-            raise KeyboardInterrupt
+            raise interruption()
         sys.exit(128 + getattr(signal, reasons["stopped"], signal.SIGTERM))
     if "halted" in reasons:
-        raise HaltedError(reasons["halted"])
+        raise HaltedError(f"{reasons['halted']}{failures}")
     if "method" in reasons:
         raise MethodError(reasons["method"])
     if "storage" in reasons and "done" not in reasons:

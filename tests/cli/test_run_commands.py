@@ -156,15 +156,23 @@ def test_a_study_in_a_database_keeps_its_password_to_itself(
     assert postgres.password not in said and ":***@" in said
 
 
-def test_an_objective_that_always_fails_ends_with_its_traceback(tmp_path: Path) -> None:
+def test_an_objective_that_always_fails_ends_with_its_place(tmp_path: Path) -> None:
     words = ("--objective", "objectives:raises", "--fidelity", "epochs:1:9", "--budget", 9)
     done = priorband("run", tmp_path / "s", *words, "--same-process", "--plain")
     assert done.returncode == 3
-    assert "all failed in the same way" in done.stderr
-    assert "ValueError: no such thing as" in done.stderr and "objectives.py" in done.stderr
+    assert done.stderr == (
+        "priorband: The first 3 trials all failed in the same way (raised ValueError in raises, "
+        "line 55). The study is stopped, since none has succeeded.\n"
+    )
+    said = done.stdout.splitlines()
+    assert "failed: trial 0, raised: ValueError: no such thing as" in said[0]
+    assert said[1].startswith("    objectives.py, line 55, in raises: raise ValueError(f")
+    assert said[2] == f"    log: {tmp_path}/s/trials/0/log-1.txt"
+    assert said[3] == "    Fix the error and run the same again."
     quiet = priorband("run", tmp_path / "q", *words, "--same-process", "--quiet")
-    assert (quiet.returncode, quiet.stdout) == (3, "") and len(quiet.stderr.splitlines()) == 1
+    assert (quiet.returncode, quiet.stdout) == (3, "") and len(quiet.stderr.splitlines()) == 6
     assert quiet.stderr.startswith("priorband: The first 3 trials all failed in the same way")
+    assert "objectives.py, line 55, in raises" in quiet.stderr
 
 
 SPACES = {

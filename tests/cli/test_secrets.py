@@ -87,6 +87,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 def commands() -> Iterator[tuple[str, list[str]]]:
     """All commands that take a study, each with the words it needs; STUDY stands for the study."""
     needed = {"objective": "objectives:value", "runs": "none", "new": "nowhere", "trials": "0"}
+    needed["trial"] = "0"
     needed["==SUPPRESS=="] = "unused"  # a group of commands
     for path, parser in _parsers()[1].items():
         words, names = path.split(), set[str]()

@@ -78,7 +78,7 @@ def test_hours_count_the_time_in_which_somebody_was_at_work(
     assert isinstance(third, Assignment) and study.spending().hours == pytest.approx(2 / 3)
     clock += 1200
     idle = study.turn(None, "d")
-    assert isinstance(idle, Idle) and "1 hours" in idle.reason
+    assert isinstance(idle, Idle) and "1 hour is" in idle.reason
     study.close()
 
 

@@ -270,7 +270,7 @@ def test_the_hours_are_spent_when_the_work_was_done(study: pb.DurableStudy, cloc
         clock.time += 30
         study.journal.beat(study.worker, list(study.heartbeat._held.values()), 60)
     idle = study.turn(Report(trial, 1, 0.5), "b")
-    assert isinstance(idle, Idle) and "1 hours" in idle.reason
+    assert isinstance(idle, Idle) and "1 hour is" in idle.reason
 
 
 def test_a_pause_survives_a_check_a_salvage_and_a_snapshot(

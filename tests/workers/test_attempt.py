@@ -5,13 +5,16 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from waiting import wait_until
 
 import priorband as pb
+from priorband.display.overview import study_overview
 from priorband.workers.attempt import Attempt
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
@@ -21,12 +24,17 @@ EPOCHS = pb.Fidelity("epochs", 1, 9)
 number: Any = np.int64
 
 
+def run(objective: Callable[[Attempt], Any], study: Path | str, **options: Any) -> None:
+    limits: dict[str, Any] = {"budget": pb.Budget(trials=1), "show": "quiet"}
+    pb.tune(objective, SPACE, EPOCHS, study=study, **limits | options)
+
+
 def tuned(
     objective: Callable[[Attempt], Any], study: Path | str, **options: Any
 ) -> pb.DurableStudy:
-    """The study of one trial."""
-    limits: dict[str, Any] = {"budget": pb.Budget(trials=1), "show": "quiet"}
-    pb.tune(objective, SPACE, EPOCHS, study=study, **limits | options)
+    """The study of one trial, which may have failed."""
+    with suppress(pb.errors.HaltedError):
+        run(objective, study, **options)
     return pb.open_study(study)
 
 
@@ -152,3 +160,47 @@ def test_an_interrupt_that_an_objective_lets_out_stops_the_worker(tmp_path: Path
 
 def test_a_trial_that_dies_after_its_last_step_does_that_step_again(tmp_path: Path) -> None:
     assert losses(tuned(dies_after_its_last_step, tmp_path)) == [1 / 9]
+
+
+@pytest.mark.parametrize("word", ["loss", "value"])
+def test_what_is_reported_under_maximize_is_shown_with_its_sign(tmp_path: Path, word: str) -> None:
+    def shown() -> list[float | None]:
+        with pb.open_study(tmp_path, read_only=True) as other:
+            overview = study_overview(other, other.journal.leases(), other.journal.now())
+            return [running.value for running in overview.running]
+
+    def reports(trial: Attempt) -> float:
+        trial.report(1, **{word: 0.75})
+        wait_until(lambda: shown() == [0.75], "the value that was reported")
+        return 0.75
+
+    with tuned(reports, tmp_path, maximize=True, fresh_process=False) as study:
+        assert study.best is not None and study.best.loss == -0.75
+    curve = (tmp_path / "trials/0/curve-1.jsonl").read_text()
+    assert curve == f'{{"step": 1.0, "{word}": 0.75}}\n'
+
+
+def test_a_value_that_is_not_finite_ends_a_trial_that_maximises(tmp_path: Path) -> None:
+    def diverges(trial: Attempt) -> float:
+        trial.report(1, value=float("nan"))
+        return 0.5
+
+    with pytest.raises(pb.errors.HaltedError, match="the value was nan at step 1"):
+        run(diverges, tmp_path, maximize=True, fresh_process=False)
+
+
+def test_a_loss_and_a_value_are_one_too_many(tmp_path: Path) -> None:
+    def both(trial: Attempt) -> float:
+        trial.report(1, 0.5, value=0.5)
+        return 0.5
+
+    with pytest.raises(pb.errors.HaltedError, match="takes `loss` or `value`, and was given both"):
+        run(both, tmp_path, maximize=True, fresh_process=False)
+
+
+def test_a_value_is_a_metric_where_losses_are_minimised(tmp_path: Path) -> None:
+    def reports(trial: Attempt) -> float:
+        trial.report(1, loss=0.5, value=float("nan"))
+        return 0.5
+
+    assert losses(tuned(reports, tmp_path, fresh_process=False)) == [0.5]

@@ -90,7 +90,7 @@ def prints(trial: pb.Attempt) -> float:
         (hogs, "memory", "MemoryError: no more", 2),
         (diverges, "diverged", "the loss was nan at step 1", 1),
         (returns_nan, "diverged", "the loss was nan", 1),
-        (returns_text, "invalid", "got '0.5'", 1),
+        (returns_text, "invalid", "returned the text '0.5'", 1),
     ],
 )
 def test_failures_are_told_apart(

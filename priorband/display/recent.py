@@ -1,0 +1,206 @@
+"""What has happened lately in a study: last results, failures, brackets, and the best over time.
+
+A reader remembers what it has read, so that each look costs the same, however long the study is.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import final
+
+from priorband.brackets import BracketStatus, bracket_status
+from priorband.display.failure_reports import (
+    FailureReport,
+    latest_failures,
+    open_failures,
+)
+from priorband.display.sparkline import thinned
+from priorband.durable.study import DurableStudy
+from priorband.failures import FailureKind, split_reason
+from priorband.schedulers import Hyperband, SuccessiveHalving
+from priorband.trial import IMPORTED, QUEUED, Observation
+from priorband.values import frozen
+
+FAILURES = 3
+FINISHED = 6
+BRACKETS = 4
+SAMPLED = 100
+_POINTS = 400
+"""How many bests are kept; with more, every second one is dropped."""
+
+
+@final
+@frozen
+class Finished:
+    """A trial that has ended."""
+
+    trial: int
+    value: float | None
+    """What the objective returned; None if the trial has failed."""
+    failure: FailureKind | None
+    fidelity: float
+    rung: int | None
+    origin: str
+    place: int | None
+    """Its place among those that have ended in its bracket on its rung, from 1 for the best."""
+    of: int
+    """How many have ended there."""
+
+
+@final
+@frozen
+class Bracket:
+    """A bracket: how many trials are planned on each of its rungs, and how many have ended."""
+
+    number: int
+    planned: tuple[int, ...]
+    """Empty if the schedule has no plan: trials are then promoted as soon as they can be."""
+    ended: tuple[int, ...]
+    running: int
+    over: bool
+
+
+@final
+@frozen
+class Recent:
+    """What has happened lately."""
+
+    failures: tuple[FailureReport, ...] = ()
+    """The last trials that have failed, the newest first."""
+    given_back: tuple[FailureReport, ...] = ()
+    """Attempts that failed at trials to which there is another attempt."""
+    finished: tuple[Finished, ...] = ()
+    """The last trials that have ended, the newest first."""
+    brackets: tuple[Bracket, ...] = ()
+    """The last brackets, the oldest first."""
+    sampled: Mapping[str, int] = MappingProxyType({})
+    """Where the last `SAMPLED` new configurations are from, the most frequent origin first."""
+    bests: tuple[float, ...] = ()
+    """The best value after each result, or after every second, fourth, ... of them."""
+
+
+NOTHING = Recent()
+
+
+@final
+class RecentReader:
+    """Reads what is recent in a study. `in_full` is for views that show more than failures."""
+
+    def __init__(self, study: DurableStudy, in_full: bool) -> None:
+        self._study = study
+        self._in_full = in_full
+        self._bests = _Bests()
+        self._failures: tuple[FailureReport, ...] = ()
+        self._failure_count = 0
+
+    def read(self) -> Recent:
+        """What is recent, as of the study's last refresh."""
+        study, history = self._study, self._study.state.history
+        count = sum(study.ledger.failures.values())
+        if count != self._failure_count:
+            self._failures, self._failure_count = latest_failures(study, FAILURES), count
+        given_back = open_failures(study)[-FAILURES:]
+        if not self._in_full:
+            return Recent(self._failures, given_back)
+        results = history.observations_since(max(history.observation_count - FINISHED, 0))
+        return Recent(
+            self._failures,
+            given_back,
+            tuple(_finished(study, ended) for ended in reversed(results)),
+            tuple(_brackets(study)),
+            _sampled(study),
+            self._bests.read(study),
+        )
+
+
+@final
+class _Bests:
+    """The best value over time, as a list of limited length."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+        self._read, self._every = 0, 1
+        self._best: float | None = None
+
+    def read(self, study: DurableStudy) -> tuple[float, ...]:
+        """The best values, with the results since the last call."""
+        for ended in study.state.history.observations_since(self._read):
+            self._read += 1
+            if not ended.failed and (self._best is None or ended.loss < self._best):
+                self._best = ended.loss
+            if self._best is not None and self._read % self._every == 0:
+                self._values.append(-self._best if study.maximize else self._best)
+                if len(self._values) > _POINTS:
+                    self._values = thinned(self._values, _POINTS // 2)
+                    self._every *= 2
+        return tuple(self._values)
+
+
+def place_in_rung(study: DurableStudy, ended: Observation) -> tuple[int | None, int]:
+    """A result's place among those of its bracket and rung, from 1, and how many these are."""
+    slot, history = ended.trial.slot, study.state.history
+    if slot is None:
+        return None, 0
+    low, high = 0, history.members(*slot).ended
+    total = high
+    while low < high:  # the members are sorted
+        middle = (low + high) // 2
+        if history.ranked_member(*slot, middle).ranking < ended.ranking:
+            low = middle + 1
+        else:
+            high = middle
+    return (None if ended.failed else low + 1), total
+
+
+def rung_of(study: DurableStudy, fidelity: float) -> int | None:
+    """The rung with this fidelity; None if there is none."""
+    rungs = study.state.ladder.fidelities
+    return rungs.index(fidelity) if fidelity in rungs else None
+
+
+def _finished(study: DurableStudy, ended: Observation) -> Finished:
+    trial = ended.trial
+    place, total = place_in_rung(study, ended)
+    value = -ended.loss if study.maximize else ended.loss
+    return Finished(
+        trial.id,
+        None if ended.failed else value,
+        split_reason(ended.reason)[0] if ended.failed else None,
+        trial.fidelity,
+        trial.slot.rung if trial.slot else rung_of(study, trial.fidelity),
+        trial.origin,
+        place,
+        total,
+    )
+
+
+def _brackets(study: DurableStudy) -> list[Bracket]:
+    """The last brackets that trials were started in."""
+    history, ladder = study.state.history, study.state.ladder
+    planned = isinstance(study.problem.optimizer.scheduler, Hyperband | SuccessiveHalving)
+    started, found = history.brackets, list[Bracket]()
+    for number in range(max(started - BRACKETS, 0), max(started, ladder.top + 1)):
+        try:
+            base = history.base(number)
+        except KeyError:  # no trial was started in it
+            continue
+        members = [history.members(number, rung) for rung in range(base, ladder.top + 1)]
+        sizes = ladder.brackets[base] if planned else ()
+        status = bracket_status(history, number, base, sizes) if planned else None
+        running = sum(one.started - one.ended for one in members)
+        ended = tuple(one.ended for one in members)
+        found.append(Bracket(number, sizes, ended, running, status is BracketStatus.OVER))
+    return found[-BRACKETS:]
+
+
+def _sampled(study: DurableStudy) -> Mapping[str, int]:
+    """Where the last new configurations are from; promotions have none of their own."""
+    history = study.state.history
+    counts: Counter[str] = Counter()
+    for number in range(len(history) - 1, max(len(history) - 4 * SAMPLED, 0) - 1, -1):
+        trial = history.trial(number)
+        if trial.parent is None and trial.origin not in (QUEUED, IMPORTED):
+            counts[trial.origin] += 1
+            if counts.total() == SAMPLED:
+                break
+    return dict(counts.most_common())

@@ -1,0 +1,197 @@
+"""Everything about one trial, for `priorband show`."""
+
+import json
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, final
+
+from priorband.display.failure_reports import FailureReport, log_path, trial_failure
+from priorband.display.recent import place_in_rung, rung_of
+from priorband.durable.records import (
+    AdoptedRecord,
+    AskedRecord,
+    FailedRecord,
+    RemarkRecord,
+    ReturnedRecord,
+    ToldRecord,
+    decode,
+)
+from priorband.durable.study import DurableStudy
+from priorband.errors import FormatError, TrialError
+from priorband.failures import FailureKind, failure_reason
+from priorband.storage.journal import Row
+from priorband.trial import Trial
+from priorband.values import frozen
+
+
+@final
+@frozen
+class Setting:
+    """A parameter of the space in a trial."""
+
+    name: str
+    parent: str | None
+    """The parameter whose value makes this one active; None if it is always active."""
+    active: bool
+    value: Any
+    """None if it is not active."""
+    has_prior: bool
+    prior: Any
+    """The value that the prior finds most likely."""
+
+
+@final
+@frozen
+class AttemptDetails:
+    """One attempt at a trial."""
+
+    number: int
+    worker: str
+    began: float
+    """When it began and ended, by the clock of the storage."""
+    ended: float | None = None
+    value: float | None = None
+    failure: FailureKind | None = None
+    reason: str = ""
+
+
+@final
+@frozen
+class TrialDetails:
+    """Everything about a trial."""
+
+    trial: Trial
+    where: str
+    fidelity: str
+    maximize: bool
+    full: float
+    rung: int | None
+    place: int | None
+    of: int
+    value: float | None
+    failure: FailureReport | None
+    settings: tuple[Setting, ...]
+    attempts: tuple[AttemptDetails, ...]
+    children: tuple[int, ...]
+    curve: tuple[tuple[float, float], ...]
+    """Steps and values that the last attempt has reported."""
+    checkpoint: Path | None
+    logs: tuple[Path, ...]
+    metrics: Mapping[str, Any]
+    remarks: tuple[str, ...]
+
+
+def trial_details(study: DurableStudy, number: int) -> TrialDetails:
+    """Everything about a trial; raise `TrialError` if there is no such trial."""
+    history = study.state.history
+    if not 0 <= number < len(history):
+        known = f"it has trials 0 to {len(history) - 1}" if len(history) else "it has none yet"
+        if len(history) == 1:
+            known = "it has trial 0 only"
+        raise TrialError(f"There is no trial {number} in {study.where}: {known}.")
+    trial, outcome = history.trial(number), history.outcome(number)
+    rows = study.journal.trial_rows(number)
+    attempts = _attempts(rows, study.maximize)
+    place, total = place_in_rung(study, outcome) if outcome else (None, 0)
+    last = attempts[-1].number if attempts else 0
+    logs = [log_path(study, number, attempt.number) for attempt in attempts]
+    sign = -1 if study.maximize else 1
+    return TrialDetails(
+        trial=trial,
+        where=study.where,
+        fidelity=study.problem.fidelity.name,
+        maximize=study.maximize,
+        full=study.problem.fidelity.high,
+        rung=trial.slot.rung if trial.slot else rung_of(study, trial.fidelity),
+        place=place,
+        of=total,
+        value=None if outcome is None or outcome.failed else sign * outcome.loss,
+        failure=trial_failure(study, number) if outcome and outcome.failed else None,
+        settings=_settings(study, trial),
+        attempts=attempts,
+        children=tuple(each.id for each in history.trials[number:] if each.parent == number),
+        curve=_curve(study, number, last),
+        checkpoint=_checkpoint(study, number, last),
+        logs=tuple(log for log in logs if log is not None),
+        metrics=_metrics(rows),
+        remarks=tuple(
+            record.text for record in map(decode, rows) if isinstance(record, RemarkRecord)
+        ),
+    )
+
+
+def _attempts(rows: list[Row], maximize: bool) -> tuple[AttemptDetails, ...]:
+    begun: dict[int, tuple[str, float]] = {}
+    made: dict[int, AttemptDetails] = {}
+    for row in rows:
+        match decode(row):
+            case AskedRecord() as asked if not asked.imported:
+                begun[1] = row.worker, row.at
+            case AdoptedRecord(attempt=attempt):
+                begun[attempt] = row.worker, row.at
+            case ReturnedRecord() | FailedRecord() as end if end.attempt in begun:
+                about = (end.attempt, *begun.pop(end.attempt), row.at, None)
+                made[end.attempt] = AttemptDetails(*about, end.failure, end.reason)
+            case ToldRecord(attempt=attempt, loss=loss) if attempt in begun:
+                value = -loss if maximize else loss
+                made[attempt] = AttemptDetails(attempt, *begun.pop(attempt), row.at, value)
+    made |= {number: AttemptDetails(number, *start) for number, start in begun.items()}
+    return tuple(made[number] for number in sorted(made))
+
+
+def _settings(study: DurableStudy, trial: Trial) -> tuple[Setting, ...]:
+    """All parameters, also those that are not active, beside what the prior finds likely."""
+    parameters, prior = study.space.parameters, study.problem.prior
+    order = {name: place for place, name in enumerate(parameters)}
+    own_priors = prior == study.space.prior
+    mode: Mapping[str, Any] = prior.mode
+    settings = []
+    for name, parameter in parameters.items():
+        when = getattr(parameter, "when", None)
+        parent = max(when, key=order.__getitem__) if when else None
+        stated = getattr(parameter, "prior", None)
+        likely = mode.get(name, stated)
+        has_prior = hasattr(parameter, "prior") and not (own_priors and stated is None)
+        active = name in trial.config
+        settings.append(Setting(name, parent, active, trial.config.get(name), has_prior, likely))
+    return tuple(settings)
+
+
+def _curve(study: DurableStudy, number: int, attempt: int) -> tuple[tuple[float, float], ...]:
+    """The points that an attempt has reported; lines that are no points are left out."""
+    text = "" if study.checkpoints is None else study.checkpoints.curve(number, attempt)
+    points = []
+    for line in text.splitlines():
+        with suppress(ValueError, TypeError, KeyError):
+            point = json.loads(line)
+            value = float(point["value"] if "loss" not in point else point["loss"])
+            step = float(point["step"])
+            if math.isfinite(step):
+                points.append((step, value))
+    return tuple(points)
+
+
+def _checkpoint(study: DurableStudy, number: int, attempt: int) -> Path | None:
+    if study.checkpoints is None:
+        return None
+    with suppress(OSError, FormatError):
+        return study.checkpoints.left_by(number, study.ledger.winners.get(number, attempt))
+    return None
+
+
+def _metrics(rows: list[Row]) -> Mapping[str, Any]:
+    """The metrics of the result, with what it says it cost and how long it took."""
+    for record in map(decode, rows):
+        if isinstance(record, ToldRecord | FailedRecord):
+            metrics = record.details.get("metrics")
+            named = {name: record.details.get(name) for name in ("cost", "seconds")}
+            found = metrics if isinstance(metrics, dict) else {}
+            return {**found, **{name: one for name, one in named.items() if one is not None}}
+    return {}
+
+
+def attempt_end(attempt: AttemptDetails) -> str:
+    """How an attempt ended: `raised: ValueError: ...`; empty if it succeeded or still runs."""
+    return failure_reason(attempt.failure, attempt.reason) if attempt.failure else ""

@@ -36,7 +36,7 @@ def _run_storm(  # noqa: PLR0913  # the sizes of a run
         began = time.monotonic()
         training = Training(setup.log, 0.5 if fresh else 0.1, fresh, plant=setting.plant)
         open_arguments = setup.open_arguments(retries={"lost": max_lost})
-        options = WorkerOptions(fresh_process=fresh)
+        options = WorkerOptions(start="warm" if fresh else "same-process")
         task = WorkerTask(open_arguments, training, setup.log, options, budget, setting.plant)
         with running_pool(task, workers) as pool:
             rng = random.Random(setting.seed)

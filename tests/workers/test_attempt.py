@@ -13,6 +13,7 @@ import pytest
 
 import priorband as pb
 from priorband.workers.attempt import Attempt
+from priorband.workers.trial_starter import Start
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -109,9 +110,9 @@ def test_nonsense_from_a_trial_ends_the_trial_and_not_the_worker(tmp_path: Path)
         assert study.ledger.failures == {"crashed": 1}
 
 
-@pytest.mark.parametrize("fresh_process", [True, False])
+@pytest.mark.parametrize("start", ["warm", "cold", "same-process"])
 def test_an_objective_may_change_the_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_process: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pb.tune(
@@ -121,7 +122,7 @@ def test_an_objective_may_change_the_directory(
         study="runs/it",
         budget=pb.Budget(trials=1),
         show="quiet",
-        fresh_process=fresh_process,
+        start=start,
     )
     assert losses(pb.open_study(tmp_path / "runs/it")) == [0.25]
     assert list((tmp_path / "runs/it/trials/0").glob("1-*/checkpoint/weights"))
@@ -131,7 +132,7 @@ def test_an_objective_may_change_the_directory(
 def test_an_exception_of_any_kind_ends_its_trial_only(
     tmp_path: Path, objective: Callable[[Attempt], float]
 ) -> None:
-    with tuned(objective, tmp_path, fresh_process=False) as study:
+    with tuned(objective, tmp_path, start="same-process") as study:
         assert study.ledger.failures == {"raised": 1}
 
 
@@ -145,9 +146,9 @@ def test_an_interrupt_that_an_objective_lets_out_stops_the_worker(tmp_path: Path
         return 0.25
 
     with pytest.raises(KeyboardInterrupt):
-        tuned(objective, tmp_path, fresh_process=False)
+        tuned(objective, tmp_path, start="same-process")
     assert calls == [1]
-    assert losses(tuned(lambda trial: 0.25, tmp_path, fresh_process=False)) == [0.25]
+    assert losses(tuned(lambda trial: 0.25, tmp_path, start="same-process")) == [0.25]
 
 
 def test_a_trial_that_dies_after_its_last_step_does_that_step_again(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_devices_are_shared_out_anew_in_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    tuned(lambda trial: 0.5, tmp_path, gpus_per_trial=1, fresh_process=False).close()
+    tuned(lambda trial: 0.5, tmp_path, gpus_per_trial=1, start="same-process").close()
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,7"
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _DEVICES = ("/dev/nvidia-uvm", "/dev/kfd")  # opened by CUDA and ROCm once a process uses a device
+USES_GPU = "the objective's module uses a GPU when it is imported"
 _NVML = "PYTORCH_NVML_BASED_CUDA_CHECK"
 
 
@@ -36,9 +37,11 @@ def fork_problem() -> str:
     """Why this process must not fork trials; empty if it may. It forks once to find out."""
     if threading.active_count() > 1:
         names = sorted(thread.name for thread in threading.enumerate())
-        return f"it starts a thread when it is imported ({', '.join(names[1:])})"
+        return (
+            f"the objective's module starts a thread when it is imported ({', '.join(names[1:])})"
+        )
     if _has_open(_DEVICES) or _torch_uses_cuda():
-        return "it uses a GPU when it is imported"
+        return USES_GPU
     sys.stdout.flush()
     sys.stderr.flush()
     with warnings.catch_warnings():
@@ -48,11 +51,13 @@ def fork_problem() -> str:
         os._exit(_torch_cannot_use_cuda())
     with suppress(ChildProcessError):  # SIGCHLD is ignored
         if os.waitpid(child, 0)[1]:
-            return "it uses a GPU when it is imported"
+            return USES_GPU
     threads = _number_of_threads()
     if threads > 1:
         plural = "s" if threads > 2 else ""
-        return f"it starts {threads - 1} native thread{plural} when it is imported"
+        return (
+            f"the objective's module starts {threads - 1} native thread{plural} when it is imported"
+        )
     return ""
 
 

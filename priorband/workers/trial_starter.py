@@ -58,7 +58,7 @@ class TrialStarter:
     def note_end(self) -> None:
         """After a trial: say so if its process could not be forked."""
         if self._server is not None and self._server.unfit:
-            self._stay_cold(f"{self._server.unfit}, and what it has then is lost in a fork")
+            self._stay_cold(self._server.unfit)
 
     def close(self) -> None:
         """End the server."""
@@ -84,4 +84,6 @@ class TrialStarter:
     def _stay_cold(self, reason: str) -> None:
         self._is_warm = False
         self.close()
-        self.say(f"Each trial starts in a new process (start='cold'): {reason}.")
+        self.say(
+            f"Trials start cold: {reason}. Each imports its modules again, as with start='cold'."
+        )

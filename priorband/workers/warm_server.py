@@ -35,6 +35,8 @@ from priorband.workers.process_guard import split
 from priorband.workers.sent_function import SentFunction
 from priorband.workers.warm_request import FORK, WAIT, ReceivedObjects, receive
 
+IMPORT_FAILS = "the objective cannot be imported in the process that forks trials"
+
 
 @final
 @frozen
@@ -60,7 +62,7 @@ def serve(channel: Connection) -> None:
     try:
         objective, generators = _load(files)
     except (Exception, SystemExit) as error:
-        return _send(channel, {"unfit": f"its import fails ({type(error).__name__}: {error})"})
+        return _send(channel, {"unfit": f"{IMPORT_FAILS} ({type(error).__name__}: {error})"})
     problem = fork_problem()
     if problem:
         return _send(channel, {"unfit": problem})

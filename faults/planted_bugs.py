@@ -8,7 +8,9 @@ Each bug is a small patch of the library in this process. It is named after its 
 import os
 import re
 import shutil
+import socket
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,6 +48,7 @@ from priorband.workers import (
     objective_results,
     trial_runner,
     warm_process,
+    warm_server,
     worker,
 )
 
@@ -315,13 +318,22 @@ def _no_subreaper() -> None:
     _patch_guards("guard.become_subreaper = lambda: None")
 
 
-@_found_by("signals")
+@_found_by("strays")
 def _server_lives() -> None:
     """Leave the server that forks trials running when its worker ends, in whatever way."""
     _patch_guards("guard.parent_is_dead = lambda parent: False")
     _patch(warm_process.WarmServer, "close", lambda self: None)
     for name in ("end_all", "join"):
         _patch(guarded_process.GuardedProcess, name, lambda self, timeout=None: None)
+    real = warm_server.receive
+
+    def receive(source: socket.socket) -> tuple[bytes, list[int]]:
+        kind, files = real(source)
+        if not kind:  # the worker has ended
+            time.sleep(600)
+        return kind, files
+
+    _patch(warm_server, "receive", receive)
 
 
 @_found_by("objectives")

@@ -37,7 +37,7 @@ PLANTS = [
     ("nospace", "tell-at-once", "told by hand", "--workers=1"),
     ("readonly", "readers-need-the-index", "found something else", "--times=1"),
     ("strays", "no-subreaper", "processes left", "--endings=1"),
-    ("signals", "server-lives", "processes left", "--cases=1"),
+    ("strays", "server-lives", "processes left", "--endings=1"),
 ]
 
 

@@ -22,6 +22,7 @@ from priorband.display.summary import (
     budget_text,
     result_text,
     running_cells,
+    startup_text,
     trials_text,
     workers_text,
 )
@@ -107,7 +108,8 @@ def _status_lines(study: DurableStudy, overview: Overview) -> Iterator[str]:
     yield f"budget   {budget_text(overview)}"
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
-    yield f"workers  {workers_text(overview)}"
+    startup = startup_text(overview)
+    yield f"workers  {workers_text(overview)}" + (f", {startup}" if startup else "")
     for outcome in study.state.history.latest_failures(_LAST_FAILURES):
         yield f"failed   trial {outcome.trial.id}, {_shortened(outcome.reason)}"
     if overview.running:

@@ -16,6 +16,7 @@ from typing import Any, Literal, final
 
 from priorband.arguments import checked_flag, checked_seconds
 from priorband.durable.messages import Assignment, Report
+from priorband.durable.records import STARTUP
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, FormatError, MethodError
 from priorband.failures import FailureKind
@@ -114,11 +115,14 @@ class TrialRunner:
         self.tick = tick
         self.starter = TrialStarter(objective, options.start, options.show_output, say)
         self.checkpoints: Checkpoints = study.checkpoints
+        self._started_at = 0.0
+        """When the trial was started that was started last."""
         self.evaluate_in_process: InProcessEvaluator = evaluate_alone
         """How to evaluate without a child process; replaced where several ranks train together."""
 
     def start(self, assignment: Assignment) -> tuple[TrialTask, TrialProcess | None]:
         """Prepare the task of an assigned trial, and start its process if it gets one."""
+        self._started_at = time.monotonic()
         held = self.checkpoints.hold()
         task = self._task(assignment, held)
         if self.options.start == "same-process":
@@ -141,11 +145,19 @@ class TrialRunner:
             result = {"interrupted": f"{self.stop_signals.reason}; {result['reason']}"}
         if "interrupted" in result:
             return Report(number, attempt, None, "preempted", result["interrupted"])
-        details = result["details"]
         if "loss" not in result:
+            details = self._with_startup(result)
             return Report(number, attempt, None, result["kind"], result["reason"], details)
         self._sync_checkpoint(number, attempt)
-        return Report(number, attempt, result["loss"], details=details)
+        return Report(number, attempt, result["loss"], details=self._with_startup(result))
+
+    def _with_startup(self, result: AttemptResult) -> dict[str, Any]:
+        """The details of a result, with the seconds that were spent outside the objective."""
+        details: dict[str, Any] = result["details"]
+        if "seconds" not in details or result.get("kind") == "timeout":
+            return details
+        outside = time.monotonic() - self._started_at - details["seconds"]
+        return {**details, STARTUP: max(round(outside, 6), 0.0)}
 
     def _sync_checkpoint(self, number: int, attempt: int) -> None:
         """Write the checkpoint to disk before the result of its trial is recorded."""

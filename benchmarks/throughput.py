@@ -169,7 +169,7 @@ def compare(
     server_cpu: Callable[[], float] = lambda: 0.0,
 ) -> None:
     """Print the rates of several numbers of workers beside the bare loop's."""
-    here = WorkerOptions(fresh_process=False)
+    here = WorkerOptions(start="same-process")
     rates: dict[int, list[tuple[Rate, float]]] = {number: [] for number in options.workers}
     for round_ in range(options.rounds):
         for workers in rates:

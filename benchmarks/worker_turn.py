@@ -70,7 +70,7 @@ def main() -> None:
             budget=pb.Budget(trials=FIRST + 3),
             study=folder,
             show="quiet",
-            fresh_process=False,
+            start="same-process",
         )
     print(f"files touched      {len(files)}")
     print(f"pairs of files     {len(hops)}")

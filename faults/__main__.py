@@ -75,15 +75,17 @@ FAULTS = {
     ),
     "frozen": Fault(frozen_worker.run, {"times": (6, 1), "inside": (1, 0)}),
     "elsewhere": Fault(remote_workers.run, {"lease": (8.0, 2.0)}),
-    "objectives": Fault(bad_objectives.run, {"cases": (99, 99)}, ("sqlite",)),
+    "objectives": Fault(bad_objectives.run, {"cases": (99, 99), "cold": (99, 2)}, ("sqlite",)),
     "grid": Fault(killed_benchmarks.run, {"kills": (20, 4), "seeds": (60, 12)}, ("sqlite",)),
     "identity": Fault(folder_identity.run, {"rounds": (12, 1), "trials": (14, 12)}),
     "unlinked": Fault(lost_files.run, {"rounds": (20, 1), "workers": (3, 2), "trials": (250, 200)}),
     "special": Fault(special_files.run, {"kinds": (4, 1), "places": (99, 99), "readers": (5, 1)}),
     "nospace": Fault(no_space.run, {"seconds": (20.0, 1.0), "trials": (60, 10), "workers": (3, 2)}),
     "readonly": Fault(read_only.run, {"trials": (40, 12), "times": (3, 1)}, ("sqlite",)),
-    "strays": Fault(stray_processes.run, {"endings": (99, 99), "times": (5, 1)}, ("sqlite",)),
-    "signals": Fault(signals.run, {"cases": (99, 99), "tune": (2, 1)}),
+    "strays": Fault(
+        stray_processes.run, {"endings": (99, 99), "cold": (99, 1), "times": (5, 1)}, ("sqlite",)
+    ),
+    "signals": Fault(signals.run, {"cases": (99, 99), "cold": (99, 0), "tune": (2, 1)}),
 }
 
 

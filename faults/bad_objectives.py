@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -112,7 +112,7 @@ class ObjectiveCase:
     """A part of the reason that is recorded."""
     attempts: int = 1
     """How many attempts are made."""
-    options: Mapping[str, float] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 CASES = (
@@ -164,19 +164,22 @@ class ReturnsEachValue:
         return RETURN_VALUES[attempt.id][0]
 
 
-def run(setting: Setting, *, cases: int) -> Iterator[Result]:
-    """Run each objective in a fresh process; then return each value in the worker's own process."""
-    chosen = CASES[:cases]
+def run(setting: Setting, *, cases: int, cold: int) -> Iterator[Result]:
+    """Run each objective in a process of its own; then return each value in the worker's own."""
+    warm = [replace(case, options={**case.options, "start": "warm"}) for case in CASES[:cases]]
+    from_nothing = [replace(case, options={**case.options, "start": "cold"}) for case in CASES]
+    chosen = [*warm, *from_nothing[:cold]]
     checks = run_in_parallel([partial(_run_case, setting, case) for case in chosen])
     for case, case_checks in zip(chosen, checks, strict=True):
-        action = f"the objective {case.objective.__name__.replace('_', ' ')}"
+        name = case.objective.__name__.replace("_", " ")
+        action = f"the objective {name}, {case.options['start']} start"
         yield from results_of("objectives", setting.storage, action, case_checks)
     action = f"{len(RETURN_VALUES)} kinds of return values"
     yield from results_of("objectives", setting.storage, action, [_run_return_values(setting)])
 
 
 def _run_case(setting: Setting, case: ObjectiveCase) -> list[Check]:
-    options = WorkerOptions(**dict(case.options))  # type: ignore[arg-type]  # time limits only
+    options = WorkerOptions(**case.options)
     with new_setup(setting) as setup:
         mark = mark_new_processes()
         budget = pb.Budget(trials=1)

@@ -31,7 +31,7 @@ def run(
         with new_setup(setting, server) as setup:
             os.environ[VARIABLE] = str(setup.folder / "spool")
             budget, training = pb.Budget(trials=trials), Training(setup.log, seconds=0.1)
-            options = WorkerOptions(fresh_process=False, grace=GRACE)
+            options = WorkerOptions(start="same-process", grace=GRACE)
             task = WorkerTask(
                 setup.open_arguments(), training, setup.log, options, budget, setting.plant
             )

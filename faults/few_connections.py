@@ -49,7 +49,7 @@ def _run_workers(
 ) -> dict[str, Check]:
     budget, training = pb.Budget(trials=trials), Training(setup.log, seconds=SECONDS)
     open_arguments = setup.open_arguments(lease=lease)
-    options = WorkerOptions(fresh_process=False, patience=PATIENCE)
+    options = WorkerOptions(start="same-process", patience=PATIENCE)
     task = WorkerTask(
         open_arguments, training, setup.log, options, budget, plant=setup.setting.plant
     )

@@ -72,7 +72,7 @@ def _stopped_in_training(setting: Setting, order: str) -> dict[str, Check]:
     with new_setup(setting) as setup:
         training = WaitingTraining(setup.log, setup.folder)
         open_arguments = setup.open_arguments(lease=LEASE)
-        options = WorkerOptions(fresh_process=False, keep="all")
+        options = WorkerOptions(start="same-process", keep="all")
         task = WorkerTask(
             open_arguments, training, setup.log, options, pb.Budget(trials=1), setting.plant
         )

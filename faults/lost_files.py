@@ -74,7 +74,7 @@ def _replace_folder(setup: StudySetup) -> Undo:
         arguments["where"] = f"{setup.where}-other"
     with pb.open_study(**arguments) as other:
         other.limit(pb.Budget(trials=1))
-        Worker(other, loss, WorkerOptions(fresh_process=False)).run()
+        Worker(other, loss, WorkerOptions(start="same-process")).run()
         before = [row.seal for row in other.journal.read(0)]
 
     def put_back() -> None:
@@ -221,7 +221,7 @@ def _round(setting: Setting, one: Loss, number: int, workers: int, trials: int) 
             study.limit(pb.Budget(trials=trials))
         patience = PATIENCE if not (one.gone or one.ends) else IMPATIENCE
         training = Training(setup.log, seconds=0.1, checkpoints="://" in setup.where)
-        options = WorkerOptions(fresh_process=False, patience=patience, keep="all")
+        options = WorkerOptions(start="same-process", patience=patience, keep="all")
         task = WorkerTask(setup.open_arguments(), training, setup.log, options, plant=setting.plant)
         with running_pool(task, workers) as pool:
             by_hand = fork_process(partial(_tell_by_hand, setup, patience))

@@ -8,7 +8,9 @@ Each bug is a small patch of the library in this process. It is named after its 
 import os
 import re
 import shutil
+import socket
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -41,7 +43,15 @@ from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 from priorband.trial import Trial
 from priorband.values import replaced
-from priorband.workers import guarded_process, objective_results, trial_runner, worker
+from priorband.workers import (
+    guarded_process,
+    objective_results,
+    trial_runner,
+    warm_process,
+    warm_request,
+    warm_server,
+    worker,
+)
 
 PLANTED_BUGS: dict[str, tuple[str, Callable[[], None]]] = {}
 """By name: the fault that must find the bug, and the function that plants it."""
@@ -307,6 +317,24 @@ def _children_live() -> None:
 def _no_subreaper() -> None:
     """Let processes that lose their parent get away from the guards of a training."""
     _patch_guards("guard.become_subreaper = lambda: None")
+
+
+@_found_by("strays")
+def _server_lives() -> None:
+    """Leave the server that forks trials running when its worker ends, in whatever way."""
+    _patch_guards("guard.parent_is_dead = lambda parent: False")
+    _patch(warm_process.WarmServer, "close", lambda self: None)
+    for name in ("end_all", "join"):
+        _patch(guarded_process.GuardedProcess, name, lambda self, timeout=None: None)
+    real = warm_request.receive
+
+    def receive(source: socket.socket) -> tuple[bytes, list[int]]:
+        kind, files = real(source)
+        if not kind:  # the worker has ended
+            time.sleep(600)
+        return kind, files
+
+    _patch(warm_server, "receive", receive)
 
 
 @_found_by("objectives")

@@ -62,7 +62,7 @@ def _cut_power(
 ) -> None:
     """Start workers, cut the power some seconds later, and mount the disk again."""
     training = Training(setup.log, seconds=0.02)
-    options = WorkerOptions(fresh_process=False, keep="all")
+    options = WorkerOptions(start="same-process", keep="all")
     task = WorkerTask(
         setup.open_arguments(), training, setup.log, options, plant=setup.setting.plant
     )

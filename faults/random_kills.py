@@ -12,23 +12,29 @@ from faults.study_setup import Setting, StudySetup, new_setup
 from faults.training import Training
 from faults.worker_pool import WorkerPool, WorkerTask, running_pool
 from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.trial_starter import Start
 
 NEVER = 1_000_000
 """How many lost attempts a trial may have if it is never given up."""
 
 
 def run(setting: Setting, *, kills: int, fresh: int, workers: int) -> Iterator[Result]:
-    """Never give trials up; give them up after three lost attempts; run them in fresh processes."""
+    """Never give trials up; give them up after three lost attempts; run them in own processes."""
     yield from _run_storm(setting, "storm", kills, workers, NEVER)
     yield from _run_storm(setting, "storm, 3 lost", max(kills // 2, 1), workers, 3)
-    if fresh:
-        yield from _run_storm(setting, "storm, fresh", fresh, min(workers, 4), NEVER, fresh=True)
+    for start in ("warm", "cold") if fresh else ():
+        yield from _run_storm(setting, f"storm, {start}", fresh, min(workers, 4), NEVER, start)
 
 
 def _run_storm(  # noqa: PLR0913  # the sizes of a run
-    setting: Setting, name: str, kills: int, workers: int, max_lost: int, fresh: bool = False
+    setting: Setting,
+    name: str,
+    kills: int,
+    workers: int,
+    max_lost: int,
+    start: Start = "same-process",
 ) -> Iterator[Result]:
-    gives_up = max_lost < NEVER
+    gives_up, fresh = max_lost < NEVER, start != "same-process"
     trials_per_kill = 1 if gives_up else 3  # with fewer, more trials are given up
     budget = pb.Budget(trials=kills * trials_per_kill + 2 * workers)
     with new_setup(setting) as setup:
@@ -36,7 +42,7 @@ def _run_storm(  # noqa: PLR0913  # the sizes of a run
         began = time.monotonic()
         training = Training(setup.log, 0.5 if fresh else 0.1, fresh, plant=setting.plant)
         open_arguments = setup.open_arguments(retries={"lost": max_lost})
-        options = WorkerOptions(fresh_process=fresh)
+        options = WorkerOptions(start)
         task = WorkerTask(open_arguments, training, setup.log, options, budget, setting.plant)
         with running_pool(task, workers) as pool:
             rng = random.Random(setting.seed)

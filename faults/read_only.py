@@ -168,7 +168,7 @@ def _tune(setup: StudySetup, trials: int) -> None:
     arguments["study"] = arguments.pop("where")
     budget = pb.Budget(trials=trials)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
-        pb.tune(saves, budget=budget, fresh_process=False, show="quiet", keep="all", **arguments)
+        pb.tune(saves, budget=budget, start="same-process", show="quiet", keep="all", **arguments)
 
 
 def _is_holding(setup: StudySetup) -> bool:

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
@@ -21,6 +21,7 @@ from faults.training import loss, worker_pid
 from faults.worker_log import LogEntry, WorkerLog
 from faults.worker_pool import TIMEOUT, WorkerPool, WorkerTask, running_pool, wait_until
 from priorband.workers.trial_runner import WorkerOptions
+from priorband.workers.trial_starter import Start
 
 INT, TERM = signal.SIGINT, signal.SIGTERM
 GRACE = 10.0
@@ -64,6 +65,7 @@ class SignalCase:
     """Whether another process holds the write lock, so that the worker must wait to tell."""
     exit_seconds: float = GRACE
     """How long the worker may take to exit."""
+    start: Start = "warm"
 
 
 CASES = (
@@ -75,10 +77,14 @@ CASES = (
 )
 
 
-def run(setting: Setting, *, cases: int, tune: int) -> Iterator[Result]:
+def run(setting: Setting, *, cases: int, cold: int, tune: int) -> Iterator[Result]:
     """Send signals to a worker that trains in a child process; then to `tune` with two workers."""
     start_shared_server(setting)
-    functions = {case.description: partial(_worker, setting, case) for case in CASES[:cases]}
+    cold_cases = [
+        replace(case, description=f"{case.description}, cold start", start="cold") for case in CASES
+    ]
+    chosen = (*CASES[:cases], *cold_cases[:cold])
+    functions = {case.description: partial(_worker, setting, case) for case in chosen}
     for number in (INT, TERM)[:tune]:
         action = f"{signal.Signals(number).name} to tune with two workers"
         functions[action] = partial(_tuning_program, setting, number)
@@ -101,7 +107,8 @@ def _check_worker(setup: StudySetup, case: SignalCase) -> dict[str, Check]:
     mark = mark_new_processes()
     with setup.study() as study:
         study.limit(pb.Budget(trials=1))
-    training, options = SteppedTraining(setup.log, case.step_seconds), WorkerOptions(grace=GRACE)
+    training = SteppedTraining(setup.log, case.step_seconds)
+    options = WorkerOptions(case.start, grace=GRACE)
     task = WorkerTask(
         setup.open_arguments(), training, setup.log, options, plant=setup.setting.plant
     )

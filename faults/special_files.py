@@ -185,7 +185,7 @@ def _prepare(setup: StudySetup) -> None:
     os.environ[FOLDER] = str(setup.folder)
     arguments = setup.open_arguments()
     arguments["study"] = arguments.pop("where")
-    pb.tune(saves, budget=pb.Budget(trials=1), fresh_process=False, show="quiet", **arguments)
+    pb.tune(saves, budget=pb.Budget(trials=1), start="same-process", show="quiet", **arguments)
 
 
 def _told(setup: StudySetup) -> set[int]:

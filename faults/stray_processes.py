@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import final
@@ -30,6 +30,7 @@ from faults.parallel import run_in_parallel
 from faults.planted_bugs import plant_bug
 from faults.results import Check, Result, expect_none, results_of
 from faults.study_setup import EPOCHS, ROOT, SPACE, Setting, StudySetup, new_setup
+from faults.training import worker_pid
 from faults.worker_log import LogEntry
 from faults.worker_pool import wait_until
 from priorband.workers.process_guard import AFTER_KILL, AFTER_TERM, descendants
@@ -122,7 +123,7 @@ def starts(trial: pb.Attempt) -> float:
     time.sleep(0.2)
     log = shared_log()
     below = sorted(descendants(os.getppid()))  # the guard's: with those that lost their parent
-    log.write("start", trial.id, trial.attempt, chain=_chain(os.getpid()), below=below)
+    log.write("start", trial.id, trial.attempt, chain=_chain(), below=below)
     ending = (Path(os.environ[FOLDER]) / "ending").read_text()
     for _ in trial.steps() if ending == "waits" else ():
         for _ in range(6000):
@@ -135,12 +136,14 @@ def starts(trial: pb.Attempt) -> float:
     return 0.5
 
 
-def _chain(pid: int) -> list[int]:
-    """A process and the three above it: the trial's own, two guards and the worker."""
-    pids = [pid]
-    for _ in range(3):
-        pids.append(_parent(pids[-1]))
-    return pids
+def _chain() -> dict[str, int]:
+    """This process and those above it up to the worker, which may have a server that forks."""
+    pid, worker = os.getpid(), worker_pid()
+    pids = {}
+    for name in ("trial", "inner", "outer", "server", "server's inner", "server's outer"):
+        if pid != worker:
+            pids[name], pid = pid, _parent(pid)
+    return pids | {"worker": worker}
 
 
 def _parent(pid: int) -> int:
@@ -159,10 +162,11 @@ class Ending:
     words: tuple[object, ...] = ()
     signals: tuple[int, ...] = ()
     """What is sent to the worker."""
-    victims: tuple[int, ...] = ()
-    """Who is killed by SIGKILL: 0 is the trial's process, 1 and 2 are its guards, 3 the worker."""
+    victims: tuple[str, ...] = ()
+    """Who is killed by SIGKILL, by the names in `_chain`."""
     promised: bool = True
     """Whether all processes are ended, and not only the trial's own."""
+    start: str = "warm"
 
 
 ENDINGS = (
@@ -173,21 +177,46 @@ ENDINGS = (
     Ending("Ctrl-C twice", "hangs", ("--grace", 60), signals=(signal.SIGINT, signal.SIGINT)),
     Ending("SIGTERM", "waits", signals=(signal.SIGTERM,)),
     Ending("two workers, SIGTERM", "waits", ("--workers", 2), signals=(signal.SIGTERM,)),
-    Ending("kill -9 of the worker", "hangs", victims=(3,)),
-    Ending("kill -9 of the trial's process", "hangs", victims=(0,)),
-    Ending("kill -9 of the inner guard", "hangs", victims=(1,)),
-    Ending("kill -9 of the outer guard", "hangs", victims=(2,)),
-    Ending("kill -9 of worker and inner guard", "hangs", victims=(3, 1)),
-    Ending("kill -9 of worker and outer guard", "hangs", victims=(3, 2)),
-    Ending("kill -9 of worker and both guards", "hangs", victims=(3, 2, 1), promised=False),
+    Ending("kill -9 of the worker", "hangs", victims=("worker",)),
+    Ending("kill -9 of the trial's process", "hangs", victims=("trial",)),
+    Ending("kill -9 of the inner guard", "hangs", victims=("inner",)),
+    Ending("kill -9 of the outer guard", "hangs", victims=("outer",)),
+    Ending("kill -9 of worker and inner guard", "hangs", victims=("worker", "inner")),
+    Ending("kill -9 of worker and outer guard", "hangs", victims=("worker", "outer")),
+    Ending("kill -9 of the server", "hangs", victims=("server",)),
+    Ending("kill -9 of the server's inner guard", "hangs", victims=("server's inner",)),
+    Ending("kill -9 of the server's outer guard", "hangs", victims=("server's outer",)),
+    Ending("kill -9 of worker and server", "hangs", victims=("worker", "server")),
+    Ending("kill -9 of worker and both guards", "hangs", victims=("worker", "outer", "inner")),
+    Ending(
+        "kill -9 of worker and all four guards",
+        "hangs",
+        victims=("worker", "server's outer", "server's inner", "outer", "inner"),
+        promised=False,
+    ),
+)
+COLD_ENDINGS = (
+    *(
+        replace(one, description=f"{one.description}, cold start", start="cold")
+        for one in ENDINGS
+        if not any("server" in victim for victim in one.victims) and len(one.victims) < 3
+    ),
+    Ending(
+        "kill -9 of worker and both guards, cold start",
+        "hangs",
+        victims=("worker", "outer", "inner"),
+        promised=False,
+        start="cold",
+    ),
 )
 
 
-def run(setting: Setting, *, endings: int, times: int) -> Iterator[Result]:
+def run(setting: Setting, *, endings: int, cold: int, times: int) -> Iterator[Result]:
     """End a trial whose objective has left processes of each kind; then read from a pipe."""
-    chosen = [one for one in ENDINGS[:endings] for _ in range(times)]
+    kinds = (*ENDINGS[:endings], *COLD_ENDINGS[:cold])
+    chosen = [one for one in kinds for _ in range(times)]
     answers = run_in_parallel([partial(_end, setting, one) for one in chosen], at_once=6)
-    for one in ENDINGS[:endings]:
+    for one in kinds:
         same = [answer for ending, answer in zip(chosen, answers, strict=True) if ending == one]
         action = f"{one.description}, {times} times" if times > 1 else one.description
         yield from results_of("strays", setting.storage, action, _checks(one, same))
@@ -218,6 +247,7 @@ def _end(setting: Setting, one: Ending) -> Left:
         mark = mark_new_processes()
         (setup.folder / "ending").write_text(one.ending)
         words = ("run", *study_words(setup), *OBJECTIVE, "--trials=2", "--grace", GRACE, *one.words)
+        words += ("--start", one.start)
         with started_command(setup, *words) as process:
             trials = 2 if "--workers" in one.words else 1
             wait_until(
@@ -230,7 +260,9 @@ def _end(setting: Setting, one: Ending) -> Left:
             for victim in one.victims:
                 os.kill(first[0].details["chain"][victim], signal.SIGKILL)
             problems = []
-            if one.victims and 3 not in one.victims:  # the worker goes on, with the next attempt
+            if (
+                one.victims and "worker" not in one.victims
+            ):  # the worker goes on, with the next attempt
                 problems += _wait_for_end_of(first[0])
                 process.kill()
             done = wait_for(process, 60)
@@ -255,7 +287,7 @@ def _wait_for_end_of(first: LogEntry) -> list[str]:
 
 def _own_process_left(first: list[LogEntry]) -> list[str]:
     """The process of the trial itself dies with its guard."""
-    own = first[0].details["chain"][0]
+    own = first[0].details["chain"]["trial"]
     deadline = time.monotonic() + LEFT_AFTER
     while is_running(own) and time.monotonic() < deadline:
         time.sleep(0.05)

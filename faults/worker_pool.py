@@ -33,7 +33,7 @@ class WorkerTask:
     """The arguments of `open_study`."""
     objective: Callable[[pb.Attempt], Any]
     log: WorkerLog
-    options: WorkerOptions = field(default_factory=lambda: WorkerOptions(fresh_process=False))
+    options: WorkerOptions = field(default_factory=lambda: WorkerOptions(start="same-process"))
     budget: pb.Budget | None = None
     plant: str = ""
     """The name of the bug to plant; empty for none."""

@@ -37,6 +37,7 @@ PLANTS = [
     ("nospace", "tell-at-once", "told by hand", "--workers=1"),
     ("readonly", "readers-need-the-index", "found something else", "--times=1"),
     ("strays", "no-subreaper", "processes left", "--endings=1"),
+    ("strays", "server-lives", "processes left", "--endings=1"),
 ]
 
 

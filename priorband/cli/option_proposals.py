@@ -12,7 +12,7 @@ _MEANT = {
     "--fidelity": "epochs max-epochs steps min-budget max-budget",
     "--method": "sampler pruner scheduler algorithm optimizer search",
     "--objective": "function train script",
-    "--same-process": "no-fork in-process",
+    "--start": "fresh-process no-fork in-process",
     "--quiet": "silent no-progress",
     "STUDY": "study study-name storage name path output out",
 }

@@ -40,6 +40,7 @@ from priorband.space.space import Space
 from priorband.storage.addresses import shown
 from priorband.storage.study_folder import nearby_studies
 from priorband.workers.open_with_retry import retried
+from priorband.workers.trial_starter import STARTS
 from priorband.workers.tuning import tune
 
 _BUDGET = ("trainings", "trials", "cost", "hours")
@@ -152,10 +153,19 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     )
     here.add_argument("--keep", choices=("promotable", "all"), help="which checkpoints to keep")
     here.add_argument(
+        "--start",
+        choices=STARTS,
+        default="warm",
+        help="how trials start: in a process of their own, forked where the objective's module is "
+        "imported already (warm, the default), or from nothing (cold); or in the worker's own, so "
+        "that a trial that hangs or crashes takes the worker with it (same-process)",
+    )
+    here.add_argument(
         "--same-process",
-        action="store_true",
-        help="run trials in the worker's own process: faster to start, but a trial that hangs or "
-        "crashes takes the worker with it",
+        dest="start",
+        action="store_const",
+        const="same-process",
+        help=argparse.SUPPRESS,
     )
     here.add_argument(
         "--show-output",
@@ -220,7 +230,7 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
             objective,
             study=args.study,
             method=optimizer,
-            fresh_process=not args.same_process,
+            start=args.start,
             show=show,
             **options,
             **more,

@@ -26,6 +26,7 @@ from priorband.display.summary import (
     budget_text,
     result_text,
     running_cells,
+    startup_text,
     trials_text,
     workers_text,
 )
@@ -126,7 +127,8 @@ def status_lines(
     yield f"budget   {budget_text(overview)}"
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
-    yield f"workers  {workers_text(overview)}"
+    startup = startup_text(overview)
+    yield f"workers  {workers_text(overview)}" + (f", {startup}" if startup else "")
     failures = (*overview.recent.failures, *overview.recent.given_back)
     for number, line in enumerate(failure_lines(failures, overview.maximize)):
         yield f"{'' if number else 'failed':<9}{line}"

@@ -100,6 +100,10 @@ class Overview:
     """The estimated time until the budget is used up; None if it cannot be estimated."""
     recent: Recent = NOTHING
     """What has happened lately."""
+    startup: float = 0.0
+    """Seconds that trials have spent outside the objective."""
+    startup_share: float | None = None
+    """The share of the workers' time that this is; None if no worker has recorded it."""
 
     @property
     def failed(self) -> int:
@@ -126,6 +130,7 @@ def study_overview(
     remaining += [
         RemainingWork(o.trial.fidelity - o.start, None, 0.0) for o in ledger.waiting.values()
     ]
+    both = ledger.startup + ledger.trained
     left = seconds_left(ledger.budget, spending, ledger.full, recent, remaining, len(active))
     return Overview(
         where=study.where,
@@ -148,6 +153,8 @@ def study_overview(
         best_in_full=_result(study, study.best_in_full),
         workers=len(active),
         seconds_left=left,
+        startup=ledger.startup,
+        startup_share=ledger.startup / both if both else None,
     )
 
 
@@ -185,6 +192,7 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "best_in_full": result_json(overview.best_in_full),
         "workers": overview.workers,
         "seconds_left": overview.seconds_left,
+        "startup_share": overview.startup_share,
     }
 
 

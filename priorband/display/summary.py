@@ -14,6 +14,13 @@ from priorband.display.text import (
     value_text,
 )
 
+LARGE_STARTUP = 0.2  # of the workers' time; if more, a hint says how to start trials faster
+WORTH_A_HINT = 30.0  # seconds
+_STARTUP_HINT = (
+    "use start='warm' (--start warm), import heavy packages at the top of the objective's module, "
+    "or give trials more to do"
+)
+
 
 def budget_text(overview: Overview) -> str:
     """How much of the budget is used: `4.3 of 12 trainings (36 %)`."""
@@ -61,6 +68,20 @@ def workers_text(overview: Overview) -> str:
     active = f"{overview.workers} active" if overview.workers else "none active"
     left = overview.seconds_left
     return active if left is None else f"{active}, about {about(left)} left"
+
+
+def startup_text(overview: Overview) -> str:
+    """How much of the workers' time trials spend outside the objective; empty if unknown.
+
+    `start-up 3 % of worker time`
+    """
+    share = overview.startup_share
+    if share is None:
+        return ""
+    text = f"start-up {share:.0%} of worker time".replace("%", " %")
+    if share <= LARGE_STARTUP or overview.startup < WORTH_A_HINT:
+        return text
+    return f"{text}: {_STARTUP_HINT}"
 
 
 def running_cells(running: Running, seconds_since: float = 0.0) -> dict[str, str]:

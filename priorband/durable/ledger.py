@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, final
 from priorband.durable.activity import ActiveTime, active_until, end_of_activity
 from priorband.durable.budget import Budget, Spending
 from priorband.durable.records import (
+    STARTUP,
     AdoptedRecord,
     AskedRecord,
     BudgetRecord,
@@ -146,6 +147,10 @@ class Ledger:
         """Fidelity units handed out."""
         self.trials = 0
         self.cost = 0.0
+        self.startup = 0.0
+        """Seconds that trials have spent outside the objective, as far as workers recorded it."""
+        self.trained = 0.0
+        """Seconds that the same trials have spent in the objective."""
         self.active = ActiveTime()
 
     def spending(self, now: float, leases: Sequence[Lease] | None = None) -> Spending:
@@ -312,11 +317,21 @@ class Ledger:
             raise FormatError(f"trial {trial} has no attempt {record.attempt}")
         if record.attempt > 1:
             self.winners[trial] = record.attempt
+        startup, trained = record.details.get(STARTUP), record.details.get("seconds")
+        if (
+            type(startup) is type(trained) is float
+            and 0 <= startup < _LONG
+            and 0 <= trained < _LONG
+        ):
+            self.startup += startup
+            self.trained += trained
 
+
+_LONG = 1e10  # seconds that no trial takes
 
 _STORED = {
     **dict.fromkeys(("seq", "seal", "trials"), int),
-    **dict.fromkeys(("units", "cost"), float),
+    **dict.fromkeys(("units", "cost", "startup", "trained"), float),
 }
 """The numbers of a ledger that a snapshot holds as they are."""
 

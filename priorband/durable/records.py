@@ -62,6 +62,9 @@ class _NoDetails(dict[str, Any]):
 
 
 NO_DETAILS: Mapping[str, Any] = _NoDetails()
+
+STARTUP = "startup"
+"""The name among the details for the seconds that a trial spent outside the objective."""
 _LARGEST = sys.float_info.max
 _SMALLEST = 1e-300  # a fidelity is above 0
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, final
 
-from priorband.durable.records import AskedRecord, FailedRecord, ToldRecord
+from priorband.durable.records import STARTUP, AskedRecord, FailedRecord, ToldRecord
 from priorband.durable.serialize import SCALARS, TAG, config_reader, number_test, survives_json
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
@@ -29,6 +29,7 @@ _TEXT = r'[^"\\\x00-\x1f]{0,1000}'  # without escapes
 _CHOICE = rf'"{_TEXT}"|[^"{{}}\[\],]+|\{{"@":"choice","index":{_COUNT}\}}'
 _TOLD = re.compile(
     rf'\{{(?:"cost":(-?{_AMOUNT}),)?(?:"metrics":(\{{[^{{}}]*\}}),)?(?:"seconds":(-?{_AMOUNT}),)?'
+    rf'(?:"{STARTUP}":{_AMOUNT},)?'
     rf'"attempt":({_COUNT}),"loss":(-?{_FLOAT})\}}'
 )
 

@@ -97,7 +97,7 @@ def tune_in_group(  # noqa: PLR0913  # as `tune`: all but the first have a defau
         raise MethodError(
             f"`objective` must be a function of a trial, got {addresses.shown(repr(objective))}."
         )
-    options = WorkerOptions(False, grace=grace, patience=patience, wait=wait, keep=keep)
+    options = WorkerOptions("same-process", grace=grace, patience=patience, wait=wait, keep=keep)
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}

@@ -23,8 +23,9 @@ if HAS_GUARDS:
     from priorband.workers.process_guard import FINISH, OUTER_STUCK, TERMINATE
 
 START_GUARDS = (
-    "import sys; sys.path.insert(0, {folder!r}); import process_guard as guard; "
-    "del sys.path[0], sys.modules['process_guard']; guard.split({parent}, {sentinel}); "
+    "import sys; sys.path.insert(0, {folder!r}); import process_guard as guard; del sys.path[0]; "
+    "sys.modules['priorband.workers.process_guard'] = sys.modules.pop('process_guard'); "
+    "guard.split({parent}, {sentinel}); "
 )
 """What a new interpreter runs first. It goes on in the process below the guards."""
 
@@ -32,6 +33,9 @@ START_GUARDS = (
 @final
 class GuardedProcess(context.SpawnProcess):
     """A spawned process with guards above it. It has to call `start_session` first."""
+
+    imports_main = True
+    """Whether the script that runs here is imported before the target is called."""
 
     if HAS_GUARDS:
 
@@ -89,7 +93,7 @@ if HAS_GUARDS:
             data = io.BytesIO()
             context.set_spawning_popen(self)  # what is pickled may add files to `_fds`
             try:
-                dump(spawn.get_preparation_data(process_obj.name), data)
+                dump(_preparation(process_obj), data)
                 dump(process_obj, data)
             finally:
                 context.set_spawning_popen(None)
@@ -107,6 +111,13 @@ if HAS_GUARDS:
                 ours, theirs = pipes[::3], pipes[1:3]
                 self.finalizer = util.Finalize(self, _close, ours)
                 _close(*theirs)
+
+
+def _preparation(process_obj: Any) -> dict[str, Any]:
+    """What a new interpreter sets up before it loads what to run."""
+    data: dict[str, Any] = spawn.get_preparation_data(process_obj.name)
+    main = () if process_obj.imports_main else ("init_main_from_name", "init_main_from_path")
+    return {name: data[name] for name in data if name not in main}
 
 
 def _guarded_command(sentinel: int, **options: int) -> list[str]:

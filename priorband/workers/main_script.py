@@ -13,7 +13,7 @@ from types import FrameType, ModuleType
 from priorband.errors import MethodError
 
 EXAMPLE = "    if __name__ == '__main__':\n        pb.tune(...)"
-IN_THIS_PROCESS = "workers=1 and fresh_process=False"
+IN_THIS_PROCESS = "workers=1 and start='same-process'"
 
 
 def require_importable_script() -> None:

@@ -4,7 +4,8 @@
 each, restarts those that die, forwards stop signals and returns how each worker ended. A process
 opens the study and runs a `Worker` (worker.py). In full, from the call to the user's code:
 
-    tune -> run_pool -> Worker.run -> TrialRunner -> TrialProcess -> evaluate -> objective
+    tune -> run_pool -> Worker.run -> TrialRunner -> TrialStarter -> TrialProcess -> evaluate ->
+    objective
 
 A result goes the same way back, up to the `Worker`, which records it with `DurableStudy.turn`.
 """
@@ -27,8 +28,9 @@ from priorband.workers.devices import apply_mask
 from priorband.workers.objective_results import Objective
 from priorband.workers.open_with_retry import OPEN_PATIENCE, open_with_retry
 from priorband.workers.quiet import own_warnings_hidden
+from priorband.workers.sent_function import pickling_error
 from priorband.workers.stop_signals import StopSignals
-from priorband.workers.trial_process import could_not_start, pickling_error
+from priorband.workers.trial_process import could_not_start
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 

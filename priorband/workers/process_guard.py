@@ -11,14 +11,15 @@ session of its own, so that killing a process group does not reach both.
 
 `split` makes the guards. A new interpreter imports this module by its path and calls `split` before
 anything else, so that guards are small and a fork does not copy threads. This module may therefore
-import only what starts fast. It works on Linux alone.
+import only what starts fast. It works on Linux alone. A server that forks trials (warm_server.py)
+is such a process, and calls `split` again in each of its forks.
 """
 
 import ctypes
 import os
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 TERMINATE = signal.SIGRTMIN  # asks a guard to send SIGTERM to all processes below it
@@ -33,7 +34,7 @@ _LOOK_FOR_NEW = 0.02  # seconds between checks for new processes while the other
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 4, 15, 36
 
 
-def split(parent: int, sentinel: int) -> None:
+def split(parent: int, sentinel: int, mask: Iterable[int] | None = None) -> None:
     """Fork twice and return in the innermost process; the other two become its guards.
 
     Call it in a process that has one thread, and that is not the leader of a process group.
@@ -41,9 +42,10 @@ def split(parent: int, sentinel: int) -> None:
     Args:
         parent: the pid of the process whose death ends everything.
         sentinel: a file descriptor that is closed when the outer guard exits, and not before.
+        mask: the signals that the innermost process blocks; those blocked now by default.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code can be read
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     for outer in (True, False):
         os.setsid()
         become_subreaper()  # not inherited, and needed before there is a child
@@ -56,7 +58,7 @@ def split(parent: int, sentinel: int) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked if mask is None else mask)
 
 
 def become_subreaper() -> None:

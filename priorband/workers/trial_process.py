@@ -1,9 +1,10 @@
 """A child process that evaluates one trial, so that leaks and crashes end with it.
 
-`TrialRunner` (trial_runner.py) creates a `TrialProcess`, which starts the child. In the child,
-`_main` builds an `Attempt` from the task and passes it to `evaluate` (objective_results.py), which
-calls the user's objective. Progress and the result come back through a pipe, as JSON. Everything
-that the objective starts is ended with it: see guarded_process.py.
+`TrialStarter` (trial_starter.py) creates a `TrialProcess`, which starts the child: from nothing, or
+as a fork of a server that has imported what it needs (warm_process.py). In the child, `_main` makes
+an `Attempt` from the task and passes it to `evaluate` (objective_results.py), which calls the
+user's objective. Progress and the result come back through a pipe, as JSON. Everything that the
+objective starts is ended with it: see guarded_process.py.
 """
 
 import faulthandler
@@ -17,13 +18,15 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, final
 
-from priorband.errors import FormatError, MethodError, MismatchError
+from priorband.errors import FormatError, MismatchError
 from priorband.workers.attempt import Attempt, TrialTask, task_checkpoints
 from priorband.workers.guarded_process import GuardedProcess, start_session
 from priorband.workers.objective_results import Objective, evaluate
+from priorband.workers.sent_function import pickling_error
 from priorband.workers.stop_signals import handle_in_this_process
+from priorband.workers.warm_process import WarmProcess, WarmServer
 
-_NAME = "a trial of priorband"
+NAME = "a trial of priorband"
 AFTER_TERM = 5.0  # seconds between SIGTERM and SIGKILL
 DUMP_STACK = getattr(signal, "SIGUSR2", signal.SIGTERM)
 """The signal on which a trial writes into its log where its code is."""
@@ -31,27 +34,49 @@ DUMP_STACK = getattr(signal, "SIGUSR2", signal.SIGTERM)
 
 @final
 class TrialProcess:
-    """The process of one trial, as seen from its worker."""
+    """The process of one trial, as seen from its worker.
 
-    def __init__(self, objective: Objective, task: TrialTask, show_output: bool) -> None:
+    It is forked from a server, or starts from nothing if there is none, or if it cannot fork.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        task: TrialTask,
+        show_output: bool,
+        server: WarmServer | None = None,
+    ) -> None:
+        self._objective = objective
+        self._arguments = task, show_output
+        self._start(server)
+
+    def _start(self, server: WarmServer | None) -> None:
+        self._asked_to_stop = False
         self._pipe, child_pipe = multiprocessing.Pipe()
-        self.process = GuardedProcess(
-            target=_main, args=(child_pipe, objective, task, show_output), name=_NAME
-        )
+        arguments = (child_pipe, self._objective, *self._arguments)
+        process = GuardedProcess(target=_main, args=arguments, name=NAME)
+        self.process: GuardedProcess | WarmProcess = process
         try:
-            self.process.start()
+            if server is None:
+                process.start()
+            else:
+                self.process = WarmProcess(server, process)
         except Exception as error:
+            self._pipe.close()
             if isinstance(error, OSError):
                 raise
-            self._pipe.close()
+            raise pickling_error(self._objective, error) from None
+        finally:
             child_pipe.close()
-            raise pickling_error(objective, error) from None
-        child_pipe.close()
-        self._asked_to_stop = False
 
     def receive(self, seconds: float) -> list[dict[str, Any]]:
         """Wait up to `seconds` for messages; the exit of the process is {"end": exit code}."""
         wait([self._pipe, self.process.sentinel], seconds)
+        if isinstance(self.process, WarmProcess) and self.process.refused:
+            self.process.close()
+            self._pipe.close()
+            self._start(None)
+            return []
         messages: list[dict[str, Any]] = []
         try:
             while self._pipe.poll():
@@ -96,15 +121,6 @@ def kill_stray_processes() -> None:
     for process in multiprocessing.active_children():
         if isinstance(process, GuardedProcess):
             process.end_all()
-
-
-def pickling_error(objective: Objective, error: Exception) -> MethodError:
-    """The error for an objective that cannot be sent to another process."""
-    return MethodError(
-        f"`objective` {objective!r} cannot be sent to another process ({type(error).__name__}: "
-        f"{error}). Define it at the top level of a module, or run it in this process with "
-        "workers=1, fresh_process=False."
-    )
 
 
 def could_not_start(code: int) -> str:

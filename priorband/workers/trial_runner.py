@@ -2,8 +2,8 @@
 
 `Worker` (worker.py) calls `TrialRunner.start` and then `TrialRunner.finish`. `start` turns the
 `Assignment` into a `TrialTask`, which says where to resume from and with which seed, and starts a
-`TrialProcess` (trial_process.py). `finish` waits for the result, forwards progress to the study,
-enforces the time limits, and returns the `Report` that the worker submits.
+`TrialProcess` (trial_starter.py, trial_process.py). `finish` waits for the result, forwards
+progress to the study, enforces the time limits, and returns the `Report` to submit.
 """
 
 import signal
@@ -16,6 +16,7 @@ from typing import Any, Literal, final
 
 from priorband.arguments import checked_flag, checked_seconds
 from priorband.durable.messages import Assignment, Report
+from priorband.durable.records import STARTUP
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError, FormatError, MethodError
 from priorband.numeric import one_of, real
@@ -33,6 +34,7 @@ from priorband.workers.objective_results import (
 from priorband.workers.own_frames import Frame, frames_in_log
 from priorband.workers.stop_signals import StopSignals
 from priorband.workers.trial_process import TrialProcess, could_not_start
+from priorband.workers.trial_starter import Start, TrialStarter, checked_start
 
 LOOK = 0.25  # seconds between checks of signals and time limits
 GRACE = 20.0
@@ -51,8 +53,9 @@ InProcessEvaluator = Callable[[Objective, TrialTask, Send, Callable[[], str]], A
 class WorkerOptions:
     """How a worker runs trials."""
 
-    fresh_process: bool = True
-    """Run each trial in a new process: nothing leaks, and time limits can be enforced."""
+    start: Start = "warm"
+    """Run each trial in a process of its own, forked from one that has imported the objective's
+    module ("warm") or started from nothing ("cold"), or in the worker's own ("same-process")."""
     trial_seconds: float | None = None
     """The longest time that a trial may take."""
     step_seconds: float | None = None
@@ -69,6 +72,7 @@ class WorkerOptions:
     """Show what trials print in the terminal instead of writing it to a file."""
 
     def __post_init__(self) -> None:
+        checked_start(self.start)
         for name in ("grace", "patience"):
             seconds = getattr(self, name)
             if real(seconds) is None or seconds < 0:
@@ -78,15 +82,15 @@ class WorkerOptions:
         for name in ("trial_seconds", "step_seconds"):
             if getattr(self, name) is not None:
                 checked_seconds(name, getattr(self, name))
-        for name in ("fresh_process", "wait", "show_output"):
+        for name in ("wait", "show_output"):
             checked_flag(name, getattr(self, name))
         if not one_of(self.keep, ("promotable", "all")):
             raise ArgumentError(f"`keep` must be 'promotable' or 'all', got {self.keep!r}.")
-        if not self.fresh_process and (self.trial_seconds or self.step_seconds):
+        if self.start == "same-process" and (self.trial_seconds or self.step_seconds):
             raise ArgumentError(
-                "Time limits need fresh_process=True: a trial that runs in the worker's own "
-                "process cannot be stopped from outside. Remove `trial_seconds` and "
-                "`step_seconds`, or use fresh_process=True."
+                "Time limits need start='warm' or start='cold': a trial that runs in the worker's "
+                "own process cannot be stopped from outside. Remove `trial_seconds` and "
+                "`step_seconds`, or use start='warm'."
             )
 
 
@@ -94,13 +98,14 @@ class WorkerOptions:
 class TrialRunner:
     """Runs the trials that are assigned to a worker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # the study, the objective, and what the worker shares
         self,
         study: DurableStudy,
         objective: Objective,
         options: WorkerOptions,
         stop_signals: StopSignals,
         tick: Callable[[], None],
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         assert study.checkpoints is not None
         self.study = study
@@ -108,18 +113,22 @@ class TrialRunner:
         self.options = options
         self.stop_signals = stop_signals
         self.tick = tick
+        self.starter = TrialStarter(objective, options.start, options.show_output, say)
         self.checkpoints: Checkpoints = study.checkpoints
+        self._started_at = 0.0
+        """When the trial was started that was started last."""
         self.evaluate_in_process: InProcessEvaluator = evaluate_alone
         """How to evaluate without a child process; replaced where several ranks train together."""
 
     def start(self, assignment: Assignment) -> tuple[TrialTask, TrialProcess | None]:
         """Prepare the task of an assigned trial, and start its process if it gets one."""
+        self._started_at = time.monotonic()
         held = self.checkpoints.hold()
         task = self._task(assignment, held)
-        if not self.options.fresh_process:
+        if self.options.start == "same-process":
             return task, None
         self.checkpoints.folder(task.trial)
-        return task, TrialProcess(self.objective, task, self.options.show_output)
+        return task, self.starter.start(task)
 
     def finish(
         self, assignment: Assignment, started: tuple[TrialTask, TrialProcess | None]
@@ -136,11 +145,19 @@ class TrialRunner:
             result = {"interrupted": f"{self.stop_signals.reason}; {result['reason']}"}
         if "interrupted" in result:
             return Report(number, attempt, None, "preempted", result["interrupted"])
-        details = result["details"]
         if "loss" not in result:
+            details = self._with_startup(result)
             return Report(number, attempt, None, result["kind"], result["reason"], details)
         self._sync_checkpoint(number, attempt)
-        return Report(number, attempt, result["loss"], details=details)
+        return Report(number, attempt, result["loss"], details=self._with_startup(result))
+
+    def _with_startup(self, result: AttemptResult) -> dict[str, Any]:
+        """The details of a result, with the seconds that were spent outside the objective."""
+        details: dict[str, Any] = result["details"]
+        if "seconds" not in details or result.get("kind") == "timeout":
+            return details
+        outside = time.monotonic() - self._started_at - details["seconds"]
+        return {**details, STARTUP: max(round(outside, 6), 0.0)}
 
     def _sync_checkpoint(self, number: int, attempt: int) -> None:
         """Write the checkpoint to disk before the result of its trial is recorded."""
@@ -196,6 +213,7 @@ class TrialRunner:
             raise
         finally:
             child.close()
+            self.starter.note_end()
 
     def _wait_for_result(self, child: TrialProcess, task: TrialTask) -> AttemptResult:
         started_at = last_step_at = time.monotonic()

@@ -10,7 +10,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,9 @@ from priorband.workers.outcomes import failure_text, interruption, stop_text, wi
 from priorband.workers.pool import WorkerJob, run_pool
 from priorband.workers.quiet import own_warnings_hidden
 from priorband.workers.resuming import resuming_text
-from priorband.workers.trial_process import pickling_error
+from priorband.workers.sent_function import sendable
 from priorband.workers.trial_runner import GRACE, PATIENCE, Keep, WorkerOptions
+from priorband.workers.trial_starter import Start
 from priorband.workers.tuned import Tuned, tuned_from
 from priorband.workers.worker import Worker, WorkerEnd
 
@@ -60,7 +60,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     lease: float = LEASE,
     retries: Mapping[str, int] | None = None,
     show: Show | None = None,
-    fresh_process: bool = True,
+    start: Start = "warm",
     trial_seconds: float | None = None,
     step_seconds: float | None = None,
     grace: float = GRACE,
@@ -68,6 +68,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     wait: bool = True,
     keep: Keep = "promotable",
     show_output: bool = False,
+    fresh_process: bool | None = None,
 ) -> Tuned:
     """Tune an objective: create or resume a study, and work until its budget is spent.
 
@@ -93,7 +94,9 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
             `{"memory": 3}`.
         show: how to show progress: "live", "plain" or "json"; "quiet" prints nothing at all.
             "live" by default on a terminal and "plain" elsewhere.
-        fresh_process: run each trial in a new process: nothing leaks, and time limits work.
+        start: how a trial starts. "warm": in a process of its own, forked from one that has
+            imported the objective's module. "cold": in a new process, which imports it again.
+            In both, nothing leaks, and time limits work. "same-process": in the worker's own.
         trial_seconds: a trial that takes longer has failed.
         step_seconds: a trial that reports no step for longer has failed.
         grace: how many seconds a running step gets to finish when the worker is asked to stop.
@@ -101,6 +104,7 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         wait: stay while other workers run the last trials, since one may be handed back.
         keep: which checkpoints stay: "promotable" or "all".
         show_output: print what trials print to the terminal instead of to a file.
+        fresh_process: not allowed; it was replaced by `start`.
 
     Returns:
         The best results, the spending, and why tuning ended.
@@ -123,12 +127,15 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     ...     return (trial.config["x"] - 0.3) ** 2 + 1 / trial.fidelity
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tuned = pb.tune(train, pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 9),
-    ...                     budget=4, study=folder, seed=0, show="quiet", fresh_process=False)
+    ...                     budget=4, study=folder, seed=0, show="quiet", start="same-process")
     >>> tuned.best.fidelity, round(tuned.config["x"], 1)
     (9, 0.3)
     """
+    if fresh_process is not None:
+        start = "warm" if fresh_process else "same-process"
+        raise ArgumentError(f"`fresh_process` was replaced by `start`: write start={start!r}.")
     options = WorkerOptions(
-        fresh_process=fresh_process,
+        start=start,
         trial_seconds=trial_seconds,
         step_seconds=step_seconds,
         grace=grace,
@@ -137,14 +144,14 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         keep=keep,
         show_output=show_output,
     )
-    _check(objective, workers, options)
+    sent = _checked(objective, workers, options)
     checked_show(show)
     shared = masks(workers, gpus_per_trial, os.environ, gpus_found())
     where = study if study is not None else usual_place(objective)
     opening: dict[str, Any] = {"where": where, "space": space, "fidelity": fidelity}
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
-    jobs = [WorkerJob(opening, objective, options, mask, show == "quiet") for mask in shared]
+    jobs = [WorkerJob(opening, sent, options, mask, show == "quiet") for mask in shared]
     return run_study(opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown))
 
 
@@ -194,7 +201,8 @@ def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list
         return [Worker(opened, job.objective, job.options, shown.say, shown.tick).run()]
 
 
-def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
+def _checked(objective: Objective, workers: int, options: WorkerOptions) -> Objective:
+    """The objective in a form that can be sent to the processes that call it."""
     if not callable(objective):
         raise MethodError(
             "`objective` must be a function that is given a trial and returns its loss, got "
@@ -209,17 +217,10 @@ def _check(objective: Objective, workers: int, options: WorkerOptions) -> None:
             "`tune` was called while a worker process was importing this script. Put the call "
             "under `if __name__ == '__main__':`."
         )
-    if options.fresh_process or workers > 1:
-        require_importable_script()
-        main = sys.modules["__main__"]
-        if objective.__module__ == "__main__" and not hasattr(main, "__file__"):
-            raise pickling_error(
-                objective, TypeError("it was defined at a prompt or in a notebook")
-            )
-        try:
-            ForkingPickler.dumps(objective)
-        except Exception as error:
-            raise pickling_error(objective, error) from None
+    if options.start == "same-process" and workers == 1:
+        return objective
+    require_importable_script()
+    return sendable(objective)
 
 
 def _print_to_stderr(text: str) -> None:

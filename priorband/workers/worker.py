@@ -68,7 +68,7 @@ class Worker:
         self.announce = announce
         """Whether to announce a request to stop; in a pool, the pool announces it for all."""
         self.stop_signals = StopSignals(self._announce_stop)
-        self.runner = TrialRunner(study, objective, options, self.stop_signals, tick)
+        self.runner = TrialRunner(study, objective, options, self.stop_signals, tick, say)
         self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
         self._assignments = 0
         self._digest = ""
@@ -87,6 +87,7 @@ class Worker:
         with self.stop_signals:
             try:
                 self.study.journal.waiting = self._stop_waiting
+                self.runner.starter.prepare()
                 self._say_refused_places()
                 self._submit_spooled()
                 self._retry(self.runner.checkpoints.claim)
@@ -99,6 +100,7 @@ class Worker:
                 return WorkerEnd("storage", str(error))
             finally:
                 self.study.journal.waiting = lambda: None
+                self.runner.starter.close()
 
     def _stop_waiting(self) -> None:
         """Raise if the worker was asked to stop, and others do not let it write.

@@ -69,7 +69,7 @@ def value(trial: pb.Attempt) -> float:
     return float(trial.config["x"])
 
 
-NEW: dict[str, Any] = {"budget": 1, "show": "plain", "fresh_process": False}
+NEW: dict[str, Any] = {"budget": 1, "show": "plain", "start": "same-process"}
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "open_study": lambda where: pb.open_study(where, SPACE, EPOCHS),
     "open_study to read": lambda where: pb.open_study(where, read_only=True),
@@ -233,7 +233,7 @@ def test_what_succeeds_shows_no_password_either(
         with pb.open_study(where, read_only=True) as study:
             said += [repr(study), study.where, repr(study.journal), str(study.journal.leases())]
             said += [str(row) for row in study.journal.read(0)]
-        tuned = pb.tune(value, study=where, show="plain", fresh_process=False)
+        tuned = pb.tune(value, study=where, show="plain", start="same-process")
         said += [repr(tuned), failure(lambda: write_study(pb.Study(SPACE, EPOCHS), where))]  # noqa: B023  # called at once
         with psycopg.connect(where.partition("#")[0]) as connection:
             said += [str(connection.execute("SELECT * FROM pg_stat_activity").fetchall())]

@@ -31,7 +31,7 @@ def objective(trial: pb.Attempt) -> dict[str, float]:
 @pytest.fixture(scope="module")
 def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("show") / "study"
-    how = {"maximize": True, "show": "quiet", "fresh_process": False, "keep": "all"}
+    how = {"maximize": True, "show": "quiet", "start": "same-process", "keep": "all"}
     pb.tune(objective, SPACE, EPOCHS, budget=pb.Budget(trials=5), study=place, **how)  # type: ignore[arg-type]  # mixed
     return place
 

@@ -281,7 +281,7 @@ def test_tuning_shows_what_it_finds(tmp_path: Path, show: Show, said: str, capsy
         budget=2,
         study=tmp_path,
         show=show,
-        fresh_process=False,
+        start="same-process",
     )
     out, err = capsys.readouterr()
     assert said in out and err == "" and no_control_codes(out)

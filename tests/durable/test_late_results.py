@@ -173,7 +173,7 @@ def test_a_real_worker_that_comes_back_has_not_trained_for_nothing(tmp_path: Pat
             study.turn(Report(0, 2, None, "raised", "a broken machine"), "")
             return 0.25
 
-        assert Worker(study, objective, WorkerOptions(fresh_process=False)).run().status == "done"
+        assert Worker(study, objective, WorkerOptions(start="same-process")).run().status == "done"
         assert study.best is not None and study.best.loss == 0.25
         assert study.spending().trials == 1 and study.ledger.failures == {"raised": 1}
 
@@ -222,7 +222,7 @@ def test_a_late_result_from_the_spool_is_added(study: pb.DurableStudy, tmp_path:
     file = Spool(study.ledger.study).put("late", report.to_data())
     assert file is not None
     study.limit(pb.Budget(trials=1))
-    assert Worker(study, lambda trial: 0.5, WorkerOptions(fresh_process=False)).run()
+    assert Worker(study, lambda trial: 0.5, WorkerOptions(start="same-process")).run()
     assert study.best is not None and study.best.loss == 0.25 and study.spending().cost == 3
     assert not file.exists()
 

@@ -139,7 +139,7 @@ def test_a_retried_promotion_resumes_the_checkpoint_of_its_parent(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken").touch()
-    options = {"study": tmp_path, "method": "sh", "show": "quiet", "fresh_process": False}
+    options = {"study": tmp_path, "method": "sh", "show": "quiet", "start": "same-process"}
     pb.tune(fails_once, SPACE, EPOCHS, budget=pb.Budget(trials=15), **options)  # type: ignore[arg-type]  # mixed
     (tmp_path / "broken").unlink()
     assert main(["retry", str(tmp_path), "--kind", "raised"]) == 0

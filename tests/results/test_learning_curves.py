@@ -43,7 +43,7 @@ def tuned(folder: Path, **options: Any) -> pb.Tuned:
         budget=3,
         study=folder,
         show="quiet",
-        fresh_process=False,
+        start="same-process",
         **options,
     )
 

@@ -40,7 +40,7 @@ def work(where: str | Path, trials: int = 2, **opening: Any) -> str:
     """Run a worker in this process; how it ended."""
     with pb.open_study(where, SPACE, EPOCHS, **opening) as study:
         study.limit(pb.Budget(trials=study.ledger.trials + trials))
-        end = Worker(study, saves, WorkerOptions(fresh_process=False, keep="all")).run()
+        end = Worker(study, saves, WorkerOptions(start="same-process", keep="all")).run()
         return "done" if end.status == "done" else end.reason
 
 
@@ -130,7 +130,7 @@ def test_a_second_study_that_exists_is_refused_by_both_names(postgres: Server, p
         late.limit(pb.Budget(trials=1))
         assert work(first, folder=place) == "done"
         before = tree(place)
-        end = Worker(late, saves, WorkerOptions(fresh_process=False)).run()
+        end = Worker(late, saves, WorkerOptions(start="same-process")).run()
         assert end.status == "storage" and late.ledger.trials == 0
         for said in (study_id(first), study_id(second), "--folder", "move or delete"):
             assert said in end.reason
@@ -253,7 +253,7 @@ def test_the_checkpoints_of_an_old_study_are_adopted(shapes: Shapes, place: Path
 def test_a_worker_continues_an_old_study(shapes: Shapes, place: Path) -> None:
     with pb.open_study(old_study(shapes, place / "old")) as study:
         study.limit(pb.Budget(trials=study.ledger.trials + 3))
-        options = WorkerOptions(fresh_process=False, wait=False)  # not for a worker from back then
+        options = WorkerOptions(start="same-process", wait=False)  # not for a worker from back then
         assert Worker(study, lambda trial: 0.5, options).run().status == "done"
     assert check(place / "old").sound
 

@@ -398,7 +398,7 @@ def test_a_worker_keeps_the_result_of_a_study_that_is_gone(
             shutil.copyfile(older, folder / "study.db")
         return 0.125
 
-    options = WorkerOptions(fresh_process=False, patience=0.1)
+    options = WorkerOptions(start="same-process", patience=0.1)
     with pb.open_study(folder, patience=0) as study:
         study.limit(pb.Budget(trials=44))
         name = study.ledger.study

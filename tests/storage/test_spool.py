@@ -137,7 +137,7 @@ def test_a_worker_says_which_place_it_does_not_use(
     said: list[str] = []
     with pb.open_study(tmp_path / "study", SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        options = WorkerOptions(fresh_process=False)
+        options = WorkerOptions(start="same-process")
         assert Worker(study, lambda trial: 0.5, options, said.append).run().status == "done"
     assert said == [
         f"Results that cannot be submitted are not kept in {chosen}: it belongs to another user "

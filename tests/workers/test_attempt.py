@@ -16,6 +16,7 @@ from waiting import wait_until
 import priorband as pb
 from priorband.display.overview import study_overview
 from priorband.workers.attempt import Attempt
+from priorband.workers.trial_starter import Start
 
 SPACE = pb.Space({"x": pb.Float(0, 1)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -117,9 +118,9 @@ def test_nonsense_from_a_trial_ends_the_trial_and_not_the_worker(tmp_path: Path)
         assert study.ledger.failures == {"crashed": 1}
 
 
-@pytest.mark.parametrize("fresh_process", [True, False])
+@pytest.mark.parametrize("start", ["warm", "cold", "same-process"])
 def test_an_objective_may_change_the_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_process: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: Start
 ) -> None:
     monkeypatch.chdir(tmp_path)
     pb.tune(
@@ -129,7 +130,7 @@ def test_an_objective_may_change_the_directory(
         study="runs/it",
         budget=pb.Budget(trials=1),
         show="quiet",
-        fresh_process=fresh_process,
+        start=start,
     )
     assert losses(pb.open_study(tmp_path / "runs/it")) == [0.25]
     assert list((tmp_path / "runs/it/trials/0").glob("1-*/checkpoint/weights"))
@@ -139,7 +140,7 @@ def test_an_objective_may_change_the_directory(
 def test_an_exception_of_any_kind_ends_its_trial_only(
     tmp_path: Path, objective: Callable[[Attempt], float]
 ) -> None:
-    with tuned(objective, tmp_path, fresh_process=False) as study:
+    with tuned(objective, tmp_path, start="same-process") as study:
         assert study.ledger.failures == {"raised": 1}
 
 
@@ -153,9 +154,9 @@ def test_an_interrupt_that_an_objective_lets_out_stops_the_worker(tmp_path: Path
         return 0.25
 
     with pytest.raises(KeyboardInterrupt):
-        tuned(objective, tmp_path, fresh_process=False)
+        tuned(objective, tmp_path, start="same-process")
     assert calls == [1]
-    assert losses(tuned(lambda trial: 0.25, tmp_path, fresh_process=False)) == [0.25]
+    assert losses(tuned(lambda trial: 0.25, tmp_path, start="same-process")) == [0.25]
 
 
 def test_a_trial_that_dies_after_its_last_step_does_that_step_again(tmp_path: Path) -> None:
@@ -174,7 +175,7 @@ def test_what_is_reported_under_maximize_is_shown_with_its_sign(tmp_path: Path, 
         wait_until(lambda: shown() == [0.75], "the value that was reported")
         return 0.75
 
-    with tuned(reports, tmp_path, maximize=True, fresh_process=False) as study:
+    with tuned(reports, tmp_path, maximize=True, start="same-process") as study:
         assert study.best is not None and study.best.loss == -0.75
     curve = (tmp_path / "trials/0/curve-1.jsonl").read_text()
     assert curve == f'{{"step": 1.0, "{word}": 0.75}}\n'
@@ -186,7 +187,7 @@ def test_a_value_that_is_not_finite_ends_a_trial_that_maximises(tmp_path: Path) 
         return 0.5
 
     with pytest.raises(pb.errors.HaltedError, match="the value was nan at step 1"):
-        run(diverges, tmp_path, maximize=True, fresh_process=False)
+        run(diverges, tmp_path, maximize=True, start="same-process")
 
 
 def test_a_loss_and_a_value_are_one_too_many(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_a_loss_and_a_value_are_one_too_many(tmp_path: Path) -> None:
         return 0.5
 
     with pytest.raises(pb.errors.HaltedError, match="takes `loss` or `value`, and was given both"):
-        run(both, tmp_path, maximize=True, fresh_process=False)
+        run(both, tmp_path, maximize=True, start="same-process")
 
 
 def test_a_value_is_a_metric_where_losses_are_minimised(tmp_path: Path) -> None:
@@ -203,4 +204,4 @@ def test_a_value_is_a_metric_where_losses_are_minimised(tmp_path: Path) -> None:
         trial.report(1, loss=0.5, value=float("nan"))
         return 0.5
 
-    assert losses(tuned(reports, tmp_path, fresh_process=False)) == [0.5]
+    assert losses(tuned(reports, tmp_path, start="same-process")) == [0.5]

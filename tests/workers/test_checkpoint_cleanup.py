@@ -15,7 +15,7 @@ from priorband.workers.worker import Worker
 
 
 def tuned(where: Path, method: str = "priorband", budget: float = 6, **options: Any) -> None:
-    how: dict[str, Any] = {"show": "quiet", "fresh_process": False} | options
+    how: dict[str, Any] = {"show": "quiet", "start": "same-process"} | options
     pb.tune(counted, SPACE, EPOCHS, budget=budget, study=where, method=method, **how)
 
 
@@ -42,7 +42,7 @@ def test_all_is_kept_on_request(tmp_path: Path) -> None:
 def test_where_anyone_may_rise_the_number_is_bounded(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS, method="asha") as study:
         study.limit(pb.Budget(trials=60))
-        worker = Worker(study, counted, WorkerOptions(fresh_process=False))
+        worker = Worker(study, counted, WorkerOptions(start="same-process"))
         worker.cleanup.max_kept = 5
         worker.run()
         assert study.checkpoints is not None

@@ -27,7 +27,7 @@ def test_devices_are_shared_out_anew_in_the_next_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    tuned(lambda trial: 0.5, tmp_path, gpus_per_trial=1, fresh_process=False).close()
+    tuned(lambda trial: 0.5, tmp_path, gpus_per_trial=1, start="same-process").close()
     assert os.environ["CUDA_VISIBLE_DEVICES"] == "4,7"
 
 
@@ -89,7 +89,7 @@ def test_a_machine_without_gpus_leaves_no_study_behind(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("priorband.workers.tuning.gpus_found", lambda: 0)
     with pytest.raises(pb.errors.ArgumentError, match="no GPU was found on this machine"):
-        tuned(lambda trial: 0.5, tmp_path / "s", gpus_per_trial=1, fresh_process=False)
+        tuned(lambda trial: 0.5, tmp_path / "s", gpus_per_trial=1, start="same-process")
     assert not (tmp_path / "s").exists()
 
 

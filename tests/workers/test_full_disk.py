@@ -122,7 +122,7 @@ def records(study: pb.DurableStudy) -> list[tuple[str, int | None, Any]]:
     return [(row.kind, row.trial, from_json(row.body).get("kind")) for row in rows]
 
 
-HERE = WorkerOptions(fresh_process=False)
+HERE = WorkerOptions(start="same-process")
 
 
 def test_the_trial_is_handed_back_until_there_is_room(study: pb.DurableStudy) -> None:
@@ -175,7 +175,7 @@ def test_a_disk_that_stays_full_ends_the_worker(study: pb.DurableStudy, patience
         out_of_room()
         return 0.5
 
-    ending = Worker(study, objective, WorkerOptions(fresh_process=False, patience=patience)).run()
+    ending = Worker(study, objective, WorkerOptions(start="same-process", patience=patience)).run()
     assert ending.status == "storage"
     assert ending.reason.startswith("Gave up after ") and "a disk is full" in ending.reason
     assert (len(tries) > 1) == (patience > 0)
@@ -283,7 +283,11 @@ def test_trials_that_found_a_real_disk_full_are_done_once_there_is_room(
         study.limit(pb.Budget(trials=2))
     filler = fill(disk, 1_500_000)
     ended = list[object]()
-    options: dict[str, Any] = {"workers": workers, "fresh_process": fresh, "show": "quiet"}
+    options: dict[str, Any] = {
+        "workers": workers,
+        "start": "warm" if fresh else "same-process",
+        "show": "quiet",
+    }
     run = threading.Thread(target=lambda: ended.append(pb.tune(saves, study=where, **options)))
     run.start()
     try:

@@ -42,7 +42,7 @@ def test_a_script_without_a_guard_is_refused_with_its_line(tmp_path: Path, more:
         "under a guard:\n"
         "    if __name__ == '__main__':\n"
         "        pb.tune(...)\n"
-        "Or let trials run in this process, with workers=1 and fresh_process=False.\n"
+        "Or let trials run in this process, with workers=1 and start='same-process'.\n"
     )
     assert not (tmp_path / "study").exists()
 
@@ -53,7 +53,7 @@ def test_a_script_from_standard_input_is_refused(tmp_path: Path) -> None:
     assert said == (
         "MethodError: The script comes from <stdin>, where worker and trial processes cannot "
         "import it. Save it as a file, such as train.py, and run `python train.py`; or let trials "
-        "run in this process, with workers=1 and fresh_process=False.\n"
+        "run in this process, with workers=1 and start='same-process'.\n"
     )
     assert not (tmp_path / "study").exists()
 
@@ -75,5 +75,5 @@ def test_a_script_with_a_guard_runs(tmp_path: Path, call: str) -> None:
 
 
 def test_trials_in_the_scripts_own_process_need_no_guard(tmp_path: Path) -> None:
-    assert ran(tmp_path, "start()", ", fresh_process=False")[0] == 0
-    assert ran(tmp_path, "start()", ", fresh_process=False", stdin=True)[0] == 0
+    assert ran(tmp_path, "start()", ", start='same-process'")[0] == 0
+    assert ran(tmp_path, "start()", ", start='same-process'", stdin=True)[0] == 0

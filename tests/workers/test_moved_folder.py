@@ -26,7 +26,7 @@ def run(where: Path, objective: Any, trials: int = 2, **options: Any) -> WorkerE
 
     With the long lease it does not renew it in between: what then happens depends on the storage.
     """
-    how: dict[str, Any] = {"fresh_process": False, "keep": "all", "patience": 0.5} | options
+    how: dict[str, Any] = {"start": "same-process", "keep": "all", "patience": 0.5} | options
     with pb.open_study(where, SPACE, EPOCHS, lease=6000) as study:
         study.limit(pb.Budget(trials=trials))
         return Worker(study, objective, WorkerOptions(**how)).run()
@@ -101,7 +101,7 @@ def test_a_result_is_not_lost_and_the_other_study_is_left_alone(
     tmp_path: Path, fresh: bool
 ) -> None:
     old, moved = tmp_path / "study", tmp_path / "moved"
-    end = run(old, keeps_its_path, fresh_process=fresh)
+    end = run(old, keeps_its_path, start="warm" if fresh else "same-process")
     assert end.status == "storage"
     assert repr(contents(old)) == (tmp_path / "before").read_text()
     curve = (moved / "trials" / "0" / "curve-1.jsonl").read_text()
@@ -123,7 +123,9 @@ def test_a_trial_that_cannot_save_is_given_back_and_continued_elsewhere(
     tmp_path: Path, fresh: bool
 ) -> None:
     old, moved = tmp_path / "study", tmp_path / "moved"
-    end = run_in_a_process_of_its_own(old, insists_on_saving, fresh_process=fresh)
+    end = run_in_a_process_of_its_own(
+        old, insists_on_saving, start="warm" if fresh else "same-process"
+    )
     assert end.status == "storage"
     assert repr(contents(old)) == (tmp_path / "before").read_text()
     resumed: list[str] = []
@@ -180,7 +182,7 @@ def test_a_worker_waits_if_the_folder_is_away_when_a_trial_starts(
     with pb.open_study(tmp_path / "study", SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=2))
         monkeypatch.setattr(Checkpoints, "hold", moves)
-        options = WorkerOptions(fresh_process=False, keep="all")
+        options = WorkerOptions(start="same-process", keep="all")
         assert Worker(study, saves, options, say).run().status == "done"
     assert "was removed or moved while this worker was using it" in said[0]
     with pb.open_study(tmp_path / "study") as study:

@@ -22,24 +22,24 @@ Objective = Callable[[pb.Attempt], Any]
     [(0.5, 0.5), (1, 1.0), (np.float32(0.5), 0.5), (np.array(2), 2.0), ({"loss": 3}, 3.0)],
 )
 def test_numbers_are_numbers(tmp_path: Path, given: Any, loss: float) -> None:
-    assert trial_end(tmp_path, lambda trial: given, fresh_process=False)["loss"] == loss
+    assert trial_end(tmp_path, lambda trial: given, start="same-process")["loss"] == loss
 
 
 @pytest.mark.parametrize(
     "given", [None, True, "1", 1j, [1.0], (1.0,), np.zeros(2), {}, {"loss": None}, {"accuracy": 1}]
 )
 def test_what_is_no_number_is_refused_for_that_trial(tmp_path: Path, given: Any) -> None:
-    assert trial_end(tmp_path, lambda trial: given, fresh_process=False)["kind"] == "invalid"
+    assert trial_end(tmp_path, lambda trial: given, start="same-process")["kind"] == "invalid"
 
 
 @pytest.mark.parametrize("given", [float("inf"), -float("inf"), 10**400, np.float64("nan")])
 def test_what_is_not_finite_has_diverged(tmp_path: Path, given: Any) -> None:
-    assert trial_end(tmp_path, lambda trial: given, fresh_process=False)["kind"] == "diverged"
+    assert trial_end(tmp_path, lambda trial: given, start="same-process")["kind"] == "diverged"
 
 
 def test_metrics_are_kept_whatever_they_are(tmp_path: Path) -> None:
     given = {"loss": 1, "cost": 2, "acc": np.float32(0.5), "per_class": np.ones(2), "net": object()}
-    ended = trial_end(tmp_path, lambda trial: given, fresh_process=False)
+    ended = trial_end(tmp_path, lambda trial: given, start="same-process")
     assert ended["cost"] == 2 and ended["metrics"]["acc"] == 0.5
     assert ended["metrics"]["per_class"] == [1.0, 1.0]
     assert ended["metrics"]["net"].startswith("<object")
@@ -136,7 +136,7 @@ def test_a_wrong_number_of_arguments_is_refused_before_anything_is_made(
 
 
 def test_a_type_error_of_the_objective_itself_stays_what_it_is(tmp_path: Path) -> None:
-    ended = trial_end(tmp_path, lambda trial: len(5), fresh_process=False)  # type: ignore[arg-type]  # wrong
+    ended = trial_end(tmp_path, lambda trial: len(5), start="same-process")  # type: ignore[arg-type]  # wrong
     assert ended["kind"] == "raised" and ended["reason"].startswith("TypeError: object of type")
 
 
@@ -149,11 +149,11 @@ def fails(trial: pb.Attempt) -> float:
     return helper(trial)
 
 
-@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("start", ["warm", "cold", "same-process"])
 def test_a_failure_keeps_own_frames_and_its_log_has_the_traceback(
-    tmp_path: Path, fresh: bool
+    tmp_path: Path, start: str
 ) -> None:
-    ended = trial_end(tmp_path, fails, fresh_process=fresh)
+    ended = trial_end(tmp_path, fails, start=start)
     assert [frame[2:] for frame in ended["frames"]] == [
         ["fails", "return helper(trial)"],
         ["helper", 'return json.loads("{")  # type: ignore[no-any-return]  # raises'],
@@ -163,14 +163,14 @@ def test_a_failure_keeps_own_frames_and_its_log_has_the_traceback(
     assert "Traceback (most recent call last)" in log and "json/decoder.py" in log
     assert "\nraised: JSONDecodeError: Expecting property name" in log
     assert log.endswith("\nFix the error and run the same again.\n")
-    assert log.startswith("training\n") is fresh
+    assert log.startswith("training\n") is (start != "same-process")
 
 
 def test_a_returned_failure_names_the_objective(tmp_path: Path) -> None:
     def nothing(trial: pb.Attempt) -> None:
         del trial
 
-    ended = trial_end(tmp_path, nothing, fresh_process=False)
+    ended = trial_end(tmp_path, nothing, start="same-process")
     assert ended["frames"][0][2:] == ["nothing", "def nothing(trial: pb.Attempt) -> None:"]
     assert (
         "    def train(trial):\n        return 0.25"
@@ -183,6 +183,6 @@ def test_a_reported_nan_names_its_line(tmp_path: Path) -> None:
         trial.report(1, loss=float("nan"))
         return 0.0
 
-    ended = trial_end(tmp_path, diverges, fresh_process=False)
+    ended = trial_end(tmp_path, diverges, start="same-process")
     assert (ended["kind"], ended["reason"]) == ("diverged", "the loss was nan at step 1")
     assert ended["frames"][-1][3] == 'trial.report(1, loss=float("nan"))'

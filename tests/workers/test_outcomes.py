@@ -41,7 +41,9 @@ def odd(trial: pb.Attempt) -> float:
 def test_only_nan_stops_after_three_trials_and_again_after_a_resume(tmp_path: Path) -> None:
     for times in (1, 2):
         with pytest.raises(pb.errors.HaltedError) as raised:
-            pb.tune(nan, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", fresh_process=False)
+            pb.tune(
+                nan, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", start="same-process"
+            )
         with pb.open_study(tmp_path) as study:
             assert len(study.state.history) == 3 * times
         last = 3 * times - 1
@@ -64,7 +66,7 @@ def test_a_study_without_a_success_ends_with_an_error(tmp_path: Path) -> None:
                 budget=pb.Budget(trials=4),
                 study=tmp_path,
                 show="quiet",
-                fresh_process=False,
+                start="same-process",
             )
         said = str(raised.value).splitlines()
         assert said[0] == "The budget of 4 trials is spent, but all 4 trials failed."

@@ -144,6 +144,12 @@ def test_a_daemon_does_not_keep_the_output_of_a_run_open(
         pytest.param(["outer", "trial"], marks=slow),
         pytest.param(["trial", "inner"], marks=slow),
         pytest.param(["worker", "trial"], marks=slow),
+        pytest.param(["server"], marks=slow),
+        pytest.param(["server's inner"], marks=slow),
+        pytest.param(["server's outer"], marks=slow),
+        pytest.param(["worker", "server"], marks=slow),
+        pytest.param(["worker", "server's inner", "server's outer"], marks=slow),
+        pytest.param(["worker", "inner", "outer"], marks=slow),
     ],
 )
 def test_nothing_is_left_when_guards_are_killed(
@@ -163,7 +169,7 @@ def test_nothing_is_left_when_guards_are_killed(
 
 
 @slow
-@pytest.mark.parametrize("who", ["worker", "outer", "inner", "trial"])
+@pytest.mark.parametrize("who", ["worker", "server", "outer", "inner", "trial"])
 def test_nothing_is_left_when_a_process_group_is_killed(
     tmp_path: Path, gate: Path, who: str
 ) -> None:
@@ -177,10 +183,15 @@ def test_nothing_is_left_when_a_process_group_is_killed(
 
 
 def chain(gate: Path) -> dict[str, int]:
-    """The processes above the first trial's own, from the bottom to the top."""
+    """The processes above the first trial's own, from the bottom to the top.
+
+    The server that forks trials has guards of its own.
+    """
     pids = {"trial": started_pids(gate, TRIAL)[f"{TRIAL}-0-1"]}
-    for name, below in (("inner", "trial"), ("outer", "inner"), ("worker", "outer")):
+    below = "trial"
+    for name in ("inner", "outer", "server", "server's inner", "server's outer", "worker"):
         pids[name] = parent(pids[below])
+        below = name
     return pids
 
 
@@ -190,6 +201,7 @@ def survives_signals(trial: pb.Attempt) -> float:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         os.kill(inner, number)
         os.kill(parent(inner), number)
+        os.kill(parent(parent(inner)), number)  # the server that has forked this process
     return 0.5
 
 

@@ -33,7 +33,7 @@ def silent(
     assert capfd.readouterr() == ("", "") and warned == []
 
 
-QUIET: dict[str, Any] = {"show": "quiet", "fresh_process": False}
+QUIET: dict[str, Any] = {"show": "quiet", "start": "same-process"}
 
 
 def full(*_: object, **__: object) -> Any:
@@ -66,7 +66,7 @@ def test_a_disk_that_takes_nothing_more_is_not_mentioned(
 def test_an_objective_that_always_fails_is_in_the_exception_only(
     tmp_path: Path, workers: int
 ) -> None:
-    how = QUIET | {"workers": workers, "fresh_process": workers > 1}
+    how = QUIET | {"workers": workers, "start": "warm" if workers > 1 else "same-process"}
     with pytest.raises(pb.errors.HaltedError, match="all failed in the same way"):
         pb.tune(raises, SPACE, EPOCHS, budget=9, study=tmp_path, **how)
 

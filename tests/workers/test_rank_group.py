@@ -245,7 +245,7 @@ def test_without_torch_the_error_names_what_to_install(monkeypatch: pytest.Monke
         tune_in_group(value, SPACE, EPOCHS, budget=2, study="nowhere")
 
 
-@pytest.mark.parametrize("option", ["workers", "fresh_process", "trial_seconds", "gpus_per_trial"])
+@pytest.mark.parametrize("option", ["workers", "start", "trial_seconds", "gpus_per_trial"])
 def test_options_of_other_workers_are_refused(option: str) -> None:
     given: dict[str, Any] = {option: 2}
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):

@@ -85,7 +85,7 @@ def run(where: Path, objective: Any, **options: Any) -> pb.DurableStudy:
     """The study after a worker with one trial."""
     with pb.open_study(where, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        how: dict[str, Any] = {"fresh_process": False, "keep": "all"} | options
+        how: dict[str, Any] = {"start": "same-process", "keep": "all"} | options
         assert Worker(study, objective, WorkerOptions(**how)).run().status == "done"
         assert study.best is not None and study.best.loss == 0.25
     return study
@@ -128,7 +128,7 @@ def test_a_checkpoint_with_a_fifo_is_taken_over(tmp_path: Path, objective: Any) 
 @slow
 @pytest.mark.parametrize("objective", [saves_fifo, saves_fifo_at_once])
 def test_a_fifo_does_not_hold_up_a_worker_with_a_time_limit(tmp_path: Path, objective: Any) -> None:
-    run(tmp_path, objective, fresh_process=True, trial_seconds=60.0)
+    run(tmp_path, objective, start="warm", trial_seconds=60.0)
 
 
 @pytest.mark.parametrize("fresh", [pytest.param(True, marks=slow), False])
@@ -144,7 +144,7 @@ def test_a_log_or_a_curve_that_is_no_file_is_not_written(
     make_special(path, kind)
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        run(tmp_path, reports, fresh_process=fresh)
+        run(tmp_path, reports, start="warm" if fresh else "same-process")
     assert not stat.S_ISREG(os.lstat(path).st_mode)
     said = capfd.readouterr().err + "".join(str(each.message) for each in warned)
     if name == "curve-1.jsonl" and fresh:

@@ -27,7 +27,7 @@ def test_an_objective_that_fails_when_asked_to_stop_is_handed_back(
 
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=1))
-        worker = Worker(study, objective, WorkerOptions(fresh_process=False))
+        worker = Worker(study, objective, WorkerOptions(start="same-process"))
         assert worker.run().status == ("stopped" if asked else "done")
         assert list(study.ledger.waiting) == ([0] if asked else [])
         assert study.ledger.failures == ({} if asked else {"raised": 1})

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: in
 
 
 def test_without_checkpoints_a_promotion_costs_the_whole(tmp_path: Path) -> None:
-    pb.tune(value, SPACE, EPOCHS, budget=3, study=tmp_path, fresh_process=False, show="quiet")
+    pb.tune(value, SPACE, EPOCHS, budget=3, study=tmp_path, start="same-process", show="quiet")
     with pb.open_study(tmp_path) as study:
         trials = study.state.history.trials
         assert any(trial.parent is not None for trial in trials)
@@ -44,7 +45,7 @@ def test_without_checkpoints_a_promotion_costs_the_whole(tmp_path: Path) -> None
 
 
 def test_running_again_resumes_or_says_that_the_budget_is_spent(tmp_path: Path) -> None:
-    options = {"study": tmp_path, "show": "quiet", "fresh_process": False}
+    options = {"study": tmp_path, "show": "quiet", "start": "same-process"}
     first = pb.tune(value, SPACE, EPOCHS, budget=2, **options)  # type: ignore[arg-type]  # mixed
     again = pb.tune(value, SPACE, EPOCHS, budget=2, **options)  # type: ignore[arg-type]  # mixed
     assert (again.best, again.spending.trials) == (first.best, first.spending.trials)
@@ -92,7 +93,7 @@ def test_a_conditional_study_is_killed_and_resumed(
 
 def test_an_objective_that_always_fails_stops_early(tmp_path: Path) -> None:
     with pytest.raises(pb.errors.HaltedError, match="all failed in the same way"):
-        pb.tune(raises, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", fresh_process=False)
+        pb.tune(raises, SPACE, EPOCHS, budget=9, study=tmp_path, show="quiet", start="same-process")
     with pb.open_study(tmp_path) as study:
         assert study.ledger.failures == {"raised": 3}
         assert "no such thing" in study.state.history.observations[0].reason
@@ -107,14 +108,23 @@ def test_accuracy_is_maximised_at_the_edge(tmp_path: Path) -> None:
         study=tmp_path,
         maximize=True,
         show="quiet",
-        fresh_process=False,
+        start="same-process",
     )
     assert tuned.best is not None and tuned.value == -tuned.best.loss < 0
 
 
-def test_a_function_that_no_process_can_import_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(pb.errors.MethodError, match="fresh_process=False"):
-        pb.tune(lambda trial: 0.0, SPACE, EPOCHS, budget=2, study=tmp_path / "s")
+def test_an_objective_that_no_process_can_be_sent_is_refused_at_once(tmp_path: Path) -> None:
+    lock = threading.Lock()
+    with pytest.raises(pb.errors.MethodError, match="start='same-process'"):
+        pb.tune(lambda trial: lock, SPACE, EPOCHS, budget=2, study=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_old_name_of_start_is_refused_with_the_new_one(tmp_path: Path, fresh: bool) -> None:
+    start = "warm" if fresh else "same-process"
+    with pytest.raises(pb.errors.ArgumentError, match=f"write start='{start}'"):
+        pb.tune(value, SPACE, EPOCHS, budget=2, study=tmp_path / "s", fresh_process=fresh)
     assert not (tmp_path / "s").exists()
 
 

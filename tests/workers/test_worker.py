@@ -30,7 +30,7 @@ from priorband.storage.spool import VARIABLE, Spool
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.worker import Worker, WorkerEnd
 
-HERE = WorkerOptions(fresh_process=False)
+HERE = WorkerOptions(start="same-process")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_a_worker_waits_until_it_can_hand_in_what_another_has_left(study: pb.Dur
 
 
 def test_one_that_is_asked_to_stop_does_not_hammer_at_the_storage(study: pb.DurableStudy) -> None:
-    worker = Worker(study, value, WorkerOptions(fresh_process=False, grace=1.0))
+    worker = Worker(study, value, WorkerOptions(start="same-process", grace=1.0))
     worker.stop_signals.request_stop("SIGTERM")
     tries = failing(study, 1_000_000)
     with pytest.raises(StorageError, match="Gave up"):
@@ -105,7 +105,7 @@ def test_who_comes_second_leaves_the_winners_checkpoint(study: pb.DurableStudy) 
         return 0.5
 
     assert (
-        Worker(study, late, WorkerOptions(fresh_process=False, keep="all")).run().status == "done"
+        Worker(study, late, WorkerOptions(start="same-process", keep="all")).run().status == "done"
     )
     assert study.checkpoints is not None and study.best is not None and study.best.loss == 0.25
     left = study.checkpoints.left_by(0, 2)
@@ -189,14 +189,14 @@ def test_a_result_is_spooled_while_storage_is_away_and_handed_in_later(
 
     with pb.open_study(where, SPACE, EPOCHS, folder=tmp_path) as study:
         study.limit(pb.Budget(trials=1))
-        options = WorkerOptions(fresh_process=False, patience=0.5)
+        options = WorkerOptions(start="same-process", patience=0.5)
         ending = Worker(study, unlucky, options, said.append).run()
         assert ending.status == "storage"
         assert any("is kept in" in text for text in said) and any("Waiting" in t for t in said)
         assert len(Spool(study.ledger.study).waiting()) == 1
     server.restart()
     with pb.open_study(where, folder=tmp_path) as study:
-        Worker(study, counted, WorkerOptions(fresh_process=False), said.append).run()
+        Worker(study, counted, WorkerOptions(start="same-process"), said.append).run()
         assert study.best is not None and study.best.loss == 0.25
         assert Spool(study.ledger.study).waiting() == {}
         assert any("Submitted" in text for text in said)
@@ -233,7 +233,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
             ran.extend(trial.steps())
             return 0.5
 
-        working = Worker(study, noted, WorkerOptions(fresh_process=False))
+        working = Worker(study, noted, WorkerOptions(start="same-process"))
         report = working._evaluate(claim)
         assert report.loss == 0.5 and ran == list(range(2, 10))
 
@@ -241,7 +241,7 @@ def test_a_lost_attempt_is_continued_from_its_last_complete_checkpoint(tmp_path:
 def test_a_trial_handed_out_while_the_worker_is_asked_to_stop_is_given_back(tmp_path: Path) -> None:
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
         study.limit(pb.Budget(trials=9))
-        worker = Worker(study, returns_nan, WorkerOptions(fresh_process=False))
+        worker = Worker(study, returns_nan, WorkerOptions(start="same-process"))
         turn = study.turn
 
         def turned(report: Any, request: str) -> Any:
@@ -280,7 +280,7 @@ def test_a_worker_that_is_asked_to_stop_does_not_wait_for_the_lock(
 def test_a_result_is_spooled_after_the_grace_if_the_lock_is_held(
     where: str, tmp_path: Path
 ) -> None:
-    options = WorkerOptions(fresh_process=False, grace=0)
+    options = WorkerOptions(start="same-process", grace=0)
     with (
         closing(journal_at(where)) as other,
         ExitStack() as held,
@@ -314,7 +314,7 @@ def test_a_result_that_was_spooled_for_a_copy_of_a_study_is_not_taken(
             failing(copied, 100)
             return 0.125
 
-        options = WorkerOptions(fresh_process=False, patience=0)
+        options = WorkerOptions(start="same-process", patience=0)
         assert Worker(copied, objective, options).run().status == "storage"
     spool = Spool(study.ledger.study)
     [kept] = spool.waiting()

@@ -1,0 +1,229 @@
+"""The server that forks the trials of a worker, and a trial's process, as seen from the worker.
+
+A `WarmServer` starts the process in which `serve` runs (warm_server.py). It is asked for a trial's
+process even while it is importing: the request waits in a socket. If the server cannot fork trials,
+or dies before it does, the `WarmProcess` is `refused`, and the trial starts from nothing instead.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+from contextlib import suppress
+from multiprocessing import spawn, util
+from multiprocessing.connection import wait
+from typing import Any, final
+
+from priorband.values import frozen
+from priorband.workers.guarded_process import HAS_GUARDS, GuardedProcess
+from priorband.workers.module_files import Stamp, changed
+from priorband.workers.objective_results import Objective
+from priorband.workers.warm_request import FORK, LOAD, WAIT, Request
+
+if HAS_GUARDS:
+    from priorband.workers.process_guard import FINISH, OUTER_STUCK, TERMINATE
+    from priorband.workers.warm_server import serve
+
+CAN_BE_WARM = HAS_GUARDS and hasattr(os, "memfd_create")
+_NAME = "a trial server of priorband"
+
+
+@final
+@frozen
+class Surroundings:
+    """What a new process takes over from the worker."""
+
+    folder: str
+    path: tuple[str, ...]
+    words: tuple[str, ...]
+    environment: dict[str, str]
+
+    @staticmethod
+    def now() -> "Surroundings":
+        """Those of this process."""
+        folder = ""
+        with suppress(OSError):  # it was removed
+            folder = os.getcwd()
+        return Surroundings(folder, tuple(sys.path), tuple(sys.argv), dict(os.environ))
+
+
+@final
+class WarmServer:
+    """A process that forks trials."""
+
+    def __init__(self, objective: Objective, trial_name: str) -> None:
+        self.objective = objective
+        self.surroundings = Surroundings.now()
+        self.forked = 0
+        """How many trials it was asked to fork."""
+        self.unfit = ""
+        """Why it cannot fork trials; empty if it can, or if that is not known yet."""
+        self.files: dict[str, Stamp] | None = None
+        """The files of the modules that it has imported; None until it has."""
+        self._pids: list[int] = []
+        self._statuses: list[int | None] = []
+        self._channel, theirs = multiprocessing.Pipe()
+        self._process = GuardedProcess(target=serve, args=(theirs,), name=_NAME)
+        self._process.imports_main = False  # it does so itself, and says what went wrong
+        load = Request(LOAD)
+        try:
+            load.add(spawn.get_preparation_data(trial_name))
+            load.add(objective)
+            self._process.start()
+            self._socket = socket.socket(fileno=os.dup(self._channel.fileno()))
+            load.send(self._socket)
+        except BaseException:
+            self._channel.close()
+            raise
+        finally:
+            load.close()
+            theirs.close()
+        self._at_exit = util.Finalize(self, self._process.end_all, exitpriority=0)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs; it may be importing."""
+        return self._process.is_alive()
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether a new process would not be as those that it forks."""
+        self._read()
+        is_other = self.surroundings != Surroundings.now()
+        return is_other or (self.files is not None and changed(self.files))
+
+    def request_fork(self, trial_process: GuardedProcess, sentinel: int, alive: int) -> int:
+        """Ask for a trial's process; which of those that were asked for this is."""
+        request = Request(FORK, sentinel, alive)
+        try:
+            request.add(trial_process, self.objective)
+            request.send(self._socket)
+        finally:
+            request.close()
+        self.forked += 1
+        return self.forked - 1
+
+    def pid(self, number: int) -> int | None:
+        """The pid of a process that was asked for; None if it was not forked yet."""
+        self._read()
+        return self._pids[number] if number < len(self._pids) else None
+
+    def exit_code(self) -> int:
+        """How the process ended that was forked last; that of SIGKILL if nobody knows."""
+        count = len(self._statuses)
+        with suppress(ConnectionError):
+            self._socket.send(WAIT)
+            while len(self._statuses) == count and self._read(OUTER_STUCK):
+                pass
+        code = self._statuses[-1] if len(self._statuses) > count else None
+        return -signal.SIGKILL if code is None else code
+
+    def end(self) -> None:
+        """End the server and all that it has forked, and wait until this is done."""
+        self._process.end_all()
+
+    def close(self) -> None:
+        """End the server, and release resources."""
+        self.end()
+        self._at_exit.cancel()
+        self._channel.close()
+        self._socket.close()
+        self._process.close()
+
+    def _read(self, seconds: float = 0.0) -> bool:
+        """Read what the server says, after waiting for it; whether it said anything."""
+        found = False
+        with suppress(EOFError, OSError):
+            while self._channel.poll(0.0 if found else seconds):
+                self._take_in(json.loads(self._channel.recv_bytes()))
+                found = True
+        return found
+
+    def _take_in(self, message: dict[str, Any]) -> None:
+        if "pid" in message:
+            self._pids.append(message["pid"])
+        elif "status" in message:
+            self._statuses.append(message["status"])
+        elif "unfit" in message:
+            self.unfit = message["unfit"]
+        else:
+            self.files = {path: (when, size) for path, (when, size) in message["files"].items()}
+
+
+@final
+class WarmProcess:
+    """A trial's process that a server forks. It is used as a `GuardedProcess` that was started."""
+
+    def __init__(self, server: WarmServer, trial_process: GuardedProcess) -> None:
+        self._server = server
+        self._code: int | None = None
+        pipes: list[int] = []
+        try:
+            pipes += os.pipe()
+            pipes += os.pipe()
+            self.sentinel, theirs, alive, self._while_open = pipes
+            self._number = server.request_fork(trial_process, theirs, alive)
+        except BaseException:
+            _close(*pipes[::3])
+            raise
+        finally:
+            _close(*pipes[1:3])
+
+    @property
+    def pid(self) -> int | None:
+        """The pid of the outer guard; None until it is forked."""
+        return self._server.pid(self._number)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server has ended without forking it."""
+        return not self.is_alive() and self.pid is None
+
+    @property
+    def exitcode(self) -> int | None:
+        """The exit code, or the negative number of a signal; None while it runs."""
+        if self._code is None and not self.is_alive():
+            self._code = -signal.SIGKILL if self.refused else self._server.exit_code()
+        return self._code
+
+    def is_alive(self) -> bool:
+        """Whether it runs, or may still be forked."""
+        return not wait([self.sentinel], 0)
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until it has ended."""
+        wait([self.sentinel], timeout)
+
+    def send_sigterm_to_all(self) -> None:
+        """Send SIGTERM to the process and everything that it has started."""
+        self._signal_guard(TERMINATE)
+
+    def end_all(self) -> None:
+        """Kill the process, end everything that it has started, and wait until this is done."""
+        if self.is_alive() and (self.pid is None or not self._server.is_alive):
+            self._server.end()
+        self._signal_guard(FINISH)
+        self.join(OUTER_STUCK)
+        self._signal_guard(signal.SIGKILL)  # it does not respond; the inner guard takes over
+        self.join(OUTER_STUCK)
+        if self.is_alive():
+            self._server.end()
+        self.join()
+
+    def close(self) -> None:
+        """Release resources."""
+        _close(self.sentinel, self._while_open)
+
+    def _signal_guard(self, number: int) -> None:
+        pid = self.pid
+        if pid is not None and self.is_alive():
+            with suppress(ProcessLookupError):  # the server was killed
+                os.kill(pid, number)
+
+
+def _close(*files: int) -> None:
+    for file in files:
+        with suppress(OSError):
+            os.close(file)

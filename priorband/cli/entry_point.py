@@ -19,6 +19,7 @@ from typing import TextIO
 
 from priorband.cli.argument_types import without_secrets
 from priorband.cli.parser import parse
+from priorband.cli.study_files import use_study_file
 from priorband.display.text import paragraphs, printable
 from priorband.errors import HaltedError, PriorbandError, StorageError
 
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
+        use_study_file(args)
         code: int = args.command(args)
         return code
     except KeyboardInterrupt:

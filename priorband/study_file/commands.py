@@ -18,7 +18,9 @@ def check_command(
 ) -> None:
     """Note placeholders that name nothing, and parameters that the command does not use."""
     declared = source.data.get("space")
-    parameters = [*declared] if isinstance(declared, Mapping) else []
+    if not isinstance(declared, Mapping):
+        return  # what is wrong with it is noted elsewhere
+    parameters = [*declared]
     named: set[str] = set()
     for number, word in enumerate(command):
         path = (COMMAND, number)

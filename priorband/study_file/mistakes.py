@@ -9,21 +9,22 @@ from priorband.study_file.positions import Span, line_and_column
 from priorband.values import frozen
 
 _MOST = 10  # mistakes that are shown
-_WIDTH = 76  # columns of a line that is shown
+_WHOLE = 74  # columns of a line that is shown in full
+_WIDTH = 68  # columns that are shown of a longer one
 
 
 @final
 @frozen
 class Mistake:
-    """Something wrong in a text, and where."""
+    """Something wrong in a text, and where; None for what is missing in all of it."""
 
-    span: Span
+    span: Span | None
     message: str
 
 
 def study_file_error(name: str, text: str, mistakes: Iterable[Mistake]) -> StudyFileError:
     """The error that lists the mistakes in a file, each with its line and a caret below it."""
-    ordered = sorted(mistakes, key=lambda mistake: mistake.span.start)
+    ordered = sorted(mistakes, key=lambda mistake: mistake.span.start if mistake.span else -1)
     parts = [_described(name, text, mistake) for mistake in ordered[:_MOST]]
     if len(ordered) > _MOST:
         parts.append(f"There are {len(ordered) - _MOST} more mistakes.")
@@ -31,6 +32,8 @@ def study_file_error(name: str, text: str, mistakes: Iterable[Mistake]) -> Study
 
 
 def _described(name: str, text: str, mistake: Mistake) -> str:
+    if mistake.span is None:
+        return f"{name}: {mistake.message}"
     line, column = line_and_column(text, mistake.span.start)
     return f"{name}:{line}:{column}: {mistake.message}\n{excerpt(text, mistake.span)}"
 
@@ -46,10 +49,11 @@ def excerpt(text: str, span: Span) -> str:
     line = text.split("\n")[number - 1].expandtabs(1)
     before = column - 1
     length = max(min(span.end - span.start, len(line) - before), 1)
-    first = max(before - _WIDTH // 2, 0) if len(line) > _WIDTH else 0
-    shown = ("..." if first else "") + line[first : first + _WIDTH]
-    shown += "..." if len(line) > first + _WIDTH else ""
-    carets = "^" * min(length, max(_WIDTH - (before - first), 1))
+    width = _WHOLE if len(line) <= _WHOLE else _WIDTH
+    first = max(min(before - width // 2, len(line) - width), 0)
+    shown = ("..." if first else "") + line[first : first + width]
+    shown += "..." if len(line) > first + width else ""
+    carets = "^" * min(length, max(width - (before - first), 1))
     margin = f"  {number} | "
     indent = " " * (before - first + (3 if first else 0))
     return f"{margin}{shown.rstrip()}\n{' ' * (len(margin) - 2)}| {indent}{carets}"

@@ -23,13 +23,15 @@ _KINDS: Mapping[str, Callable[..., Any]] = {
     "constant": Constant,
 }
 _ADVICE = {
-    "low": " Write the bounds as `float = [low, high]` or `integer = [low, high]`.",
-    "high": " Write the bounds as `float = [low, high]` or `integer = [low, high]`.",
+    **dict.fromkeys(
+        ("low", "high", "min", "max", "range", "bounds"),
+        " Write the bounds as `float = [low, high]` or `integer = [low, high]`.",
+    ),
     "default": " Write what you expect to be best as `prior`.",
     "type": " The kind of a parameter is its first key, as in { float = [0, 1] }.",
 }
 _SYNONYMS = {
-    **dict.fromkeys(("int", "range", "low", "min"), "integer"),
+    "int": "integer",
     **dict.fromkeys(("real", "uniform", "log_uniform", "loguniform"), "float"),
     **dict.fromkeys(("categorical", "values", "choice", "enum", "options"), "choices"),
     **dict.fromkeys(("value", "fixed", "const"), "constant"),
@@ -62,7 +64,7 @@ def _parameter(source: Source, name: str, about: Any, siblings: Mapping[str, Any
     kinds = [kind for kind in PARAMETER_KEYS if kind in about]
     table = Table(source, path, about, f"`{name}`")
     if len(kinds) != 1:
-        table.mistake(None, _kind_message(name, about, kinds), at_key=not about)
+        _note_kind(table, name, about, kinds)
         return None
     [kind] = kinds
     found = table.values(PARAMETER_KEYS[kind], _ADVICE)
@@ -79,15 +81,22 @@ def _example(about: Any) -> str:
     return f"{{ constant = {toml_text(about)} }}" if is_choice(about) else "{ float = [0, 1] }"
 
 
-def _kind_message(name: str, about: Mapping[str, Any], kinds: list[str]) -> str:
+def _note_kind(table: Table, name: str, about: Mapping[str, Any], kinds: list[str]) -> None:
+    """Note that a parameter has no kind, or several."""
     listed = ", ".join(f"`{kind}`" for kind in PARAMETER_KEYS)
     if kinds:
         both = " and ".join(f"`{kind}`" for kind in kinds)
-        return f"`{name}` has {both}. A parameter has one of {listed}."
-    hints = [proposal(key, PARAMETER_KEYS) for key in about]
-    hints += [f" Did you mean `{_SYNONYMS[key]}`?" for key in about if key in _SYNONYMS]
-    close = next(filter(None, hints), "")
-    return f"`{name}` needs one of the keys {listed}, as in {{ float = [0, 1] }}.{close}"
+        table.mistake(None, f"`{name}` has {both}. A parameter has one of {listed}.")
+        return
+    for key in about:
+        meant = f" Did you mean `{_SYNONYMS[key]}`?" if key in _SYNONYMS else ""
+        hint = _ADVICE.get(key) or meant or proposal(key, PARAMETER_KEYS)
+        if hint:
+            table.mistake(key, f"`{name}` has no key `{key}`.{hint}", at_key=True)
+            return
+    table.mistake(
+        None, f"`{name}` needs one of the keys {listed}, as in {{ float = [0, 1] }}.", at_key=True
+    )
 
 
 def _made(table: Table, kind: str, found: dict[str, Any], siblings: Mapping[str, Any]) -> Any:
@@ -98,7 +107,8 @@ def _made(table: Table, kind: str, found: dict[str, Any], siblings: Mapping[str,
     try:
         parameter = _KINDS[kind](*given, **options)
     except SpaceError as error:
-        table.mistake("step" if "`step`" in str(error) and "step" in found else kind, str(error))
+        blamed = "step" if "`step`" in str(error) and "step" in found else kind
+        table.mistake(blamed, str(error).replace("`log=True`", "`log = true`"))
         return None
     choices = getattr(parameter, "choices", ())
     options |= _prior_options(table, found, choices)

@@ -153,7 +153,7 @@ def read_study_file(path: str | Path) -> StudyFile:
             key=True,
         )
     if "command" in found:
-        check_command(source, found["command"], space, fidelity.name if fidelity else None)
+        check_command(source, found["command"], space, _fidelity_name(found))
     source.raise_mistakes()
     assert space is not None
     return StudyFile(
@@ -195,12 +195,17 @@ def _check_what_is_run(top: Table) -> None:
     if "command" in top and "objective" in top:
         message = "There is a `command` and an `objective`. Drop one of them."
         top.mistake("objective", message, at_key=True)
-    if "command" not in top and "objective" not in top:
+    if not (_is_meant(top, "command") or _is_meant(top, "objective")):
         top.mistake(
             None,
             'There is no `command`, such as ["python", "train.py", "--lr", "{lr}"], and no '
             '`objective`, such as "train.py:train".',
         )
+
+
+def _is_meant(top: Table, key: str) -> bool:
+    """Whether a key is there, perhaps misspelt."""
+    return key in top or any(proposal(other, [key]) for other in top.data)
 
 
 def _table(source: Source, found: Mapping[str, Any], key: str) -> Table | None:
@@ -225,6 +230,12 @@ def _fidelity(source: Source, found: Mapping[str, Any]) -> Fidelity | None:
     except SpaceError as error:
         table.mistake(None, str(error))
         return None
+
+
+def _fidelity_name(found: Mapping[str, Any]) -> str | None:
+    """The name of the fidelity, also if something else is wrong with it."""
+    name = found.get("fidelity", {}).get("name")
+    return name if isinstance(name, str) else None
 
 
 def _metric(source: Source, found: Mapping[str, Any], is_python: bool) -> dict[str, Any]:
@@ -278,7 +289,7 @@ def _retries(source: Source, found: Mapping[str, Any]) -> dict[str, int] | None:
 
 
 def _space(source: Source, top: Table, found: Mapping[str, Any]) -> Space | None:
-    if SPACE not in top:
+    if not _is_meant(top, SPACE):
         top.mistake(
             None,
             "There is no section [space] with the parameters, such as "

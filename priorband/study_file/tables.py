@@ -8,6 +8,7 @@ from typing import Any, final
 
 from priorband.errors import StudyFileError
 from priorband.study_file.keys import Keys
+from priorband.study_file.kinds import Kind
 from priorband.study_file.mistakes import Mistake, proposal, study_file_error
 from priorband.study_file.positions import KeyPosition, Span, find_positions, line_and_column
 from priorband.study_file.positions import Path as KeyPath
@@ -40,7 +41,7 @@ class Source:
         while entry is None and path:
             path = path[:-1]
             entry = self.entries.get(path)
-        span = Span(0, 0) if entry is None else (entry.key if key else entry.value)
+        span = None if entry is None else (entry.key if key else entry.value)
         self.mistakes.append(Mistake(span, message))
 
     def mistake_within(self, path: KeyPath, part: str, message: str) -> None:
@@ -67,11 +68,12 @@ class Source:
         if place and place[1]:
             lines = self.text.split("\n")[: int(place[1]) - 1]
             offset = sum(len(line) + 1 for line in lines) + int(place[2]) - 1
+        mistake = Mistake(Span(offset, offset + 1), f"This is not valid TOML: {what}.")
         hint = _syntax_hint(self.text, offset)
+        if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
+            mistake = _second(self.text, offset)
         return study_file_error(
-            str(self.path),
-            self.text,
-            [Mistake(Span(offset, offset + 1), f"This is not valid TOML: {what}.{hint}")],
+            str(self.path), self.text, [Mistake(mistake.span, f"{mistake.message}{hint}")]
         )
 
 
@@ -84,6 +86,16 @@ def _text(path: Path) -> str:
         ) from None
     except OSError as error:
         raise StudyFileError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _second(text: str, offset: int) -> Mistake:
+    """The mistake of a key, or of a section, that is there a second time."""
+    line = text.rfind("\n", 0, offset) + 1
+    written = text[line:].partition("\n")[0]
+    match = re.match(r"\s*(\[+[^\]]*\]+|[^=]*[^=\s])", written)
+    start, end = match.span(1) if match else (0, len(written))
+    message = f"`{written[start:end]}` is there twice. Drop one of them."
+    return Mistake(Span(line + start, line + end), message)
 
 
 def _syntax_hint(text: str, offset: int) -> str:
@@ -123,7 +135,7 @@ class Table:
             if key not in keys:
                 self._note_unknown(key, keys, advice or {})
             elif not keys[key].kind.accepts(value):
-                self.mistake(key, f"{self._name(key)} must be {keys[key].kind.allowed}{got(value)}")
+                self._note_wrong(key, keys[key].kind, value)
             else:
                 found[key] = keys[key].kind.converted(value)
         return found
@@ -146,6 +158,10 @@ class Table:
 
     def _name(self, key: str) -> str:
         return f"`{key}` of {self.what}" if self.path else f"`{key}`"
+
+    def _note_wrong(self, key: str, kind: Kind, value: Any) -> None:
+        close = proposal(value, kind.schema.get("enum", ())) if isinstance(value, str) else ""
+        self.mistake(key, f"{self._name(key)} must be {kind.allowed}{got(value)}{close}")
 
     def _note_unknown(self, key: str, keys: Keys, advice: Mapping[str, str]) -> None:
         known = ", ".join(f"`{name}`" for name in keys)

@@ -26,7 +26,13 @@ from priorband.cli.load_objects import (
     load_objective,
     load_space,
 )
-from priorband.cli.study_files import file_objective, file_problem, limits, start_options
+from priorband.cli.study_files import (
+    file_objective,
+    file_problem,
+    limits,
+    mismatch_of_file,
+    start_options,
+)
 from priorband.display.displays import Show
 from priorband.display.text import paragraphs, printable
 from priorband.durable.messages import allowed_attempts
@@ -34,7 +40,7 @@ from priorband.durable.open import creation, journal_at
 from priorband.durable.records import FailedRecord, decode
 from priorband.durable.serialize import to_data
 from priorband.durable.study import LEASE
-from priorband.errors import FormatError, HaltedError, SpaceError
+from priorband.errors import FormatError, HaltedError, MismatchError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
 from priorband.storage.addresses import shown
@@ -246,6 +252,8 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         if show != "quiet":
             print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
+    except MismatchError as error:
+        raise error if file is None else mismatch_of_file(error, file) from None
     except HaltedError:
         if show != "quiet":
             _show_last_traceback(args.study)

@@ -11,6 +11,7 @@ from priorband.cli.argument_types import Command
 from priorband.cli.load_objects import load_fidelity, load_objective, load_space
 from priorband.display.text import printable
 from priorband.durable.budget import Budget
+from priorband.errors import MismatchError
 from priorband.study_file.read import StudyFile, is_study_file, read_study_file, study_place
 from priorband.study_file.schema import study_file_schema
 from priorband.study_file.tables import Source
@@ -85,6 +86,14 @@ def limits(args: argparse.Namespace) -> Budget | None:
     found = dict(file.budget.limits) if file is not None and file.budget is not None else {}
     found |= {name: getattr(args, name) for name in _BUDGET if getattr(args, name) is not None}
     return Budget(**found) if found else None  # type: ignore[arg-type]  # which checks each limit
+
+
+def mismatch_of_file(error: MismatchError, file: StudyFile) -> MismatchError:
+    """The error of a study that differs from its file, with what to do about it."""
+    problem = str(error).rpartition("\n")[0] or str(error)
+    return MismatchError(
+        f"{problem}\nUndo the change of {file.path}, or set `study` in it to another place."
+    )
 
 
 def start_options(start: str | None) -> dict[str, Any]:

@@ -23,4 +23,4 @@ class CommandFailed(Exception):  # noqa: N818  # it says what happened
     @property
     def details(self) -> dict[str, Any]:
         """What is recorded with the failure."""
-        return {"traceback": self.output} if self.output else {}
+        return {"traceback": self.output or str(self)}

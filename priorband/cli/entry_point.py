@@ -54,7 +54,8 @@ def _run(args: argparse.Namespace) -> int:
         _discard_output()
         return 141
     except Exception as error:
-        return _report_error(error, args.argv)
+        place = getattr(args, "study", None)  # a study file may hold an address, too
+        return _report_error(error, [*args.argv, *([place] if isinstance(place, str) else [])])
 
 
 def _discard_output() -> None:

@@ -1,5 +1,6 @@
 """What is wrong with a study file: the message, and the place with the line that it is in."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import final
@@ -8,6 +9,7 @@ from priorband.errors import StudyFileError
 from priorband.study_file.positions import Span, line_and_column
 from priorband.values import frozen
 
+_PASSWORD = re.compile(r"(://[^:@/\s\"']*:)([^\s\"']+)@")
 _MOST = 10  # mistakes that are shown
 _WHOLE = 74  # columns of a line that is shown in full
 _WIDTH = 68  # columns that are shown of a longer one
@@ -28,7 +30,12 @@ def study_file_error(name: str, text: str, mistakes: Iterable[Mistake]) -> Study
     parts = [_described(name, text, mistake) for mistake in ordered[:_MOST]]
     if len(ordered) > _MOST:
         parts.append(f"There are {len(ordered) - _MOST} more mistakes.")
-    return StudyFileError("\n\n".join(parts))
+    return StudyFileError(_PASSWORD.sub(_hidden, "\n\n".join(parts)))
+
+
+def _hidden(match: re.Match[str]) -> str:
+    """An address without its password, as long as before, so that carets stay in their place."""
+    return f"{match[1]}{'*' * len(match[2])}@"
 
 
 def _described(name: str, text: str, mistake: Mistake) -> str:

@@ -151,6 +151,12 @@ def test_a_worker_needs_a_study_and_a_study_needs_an_objective(file: Path, here:
     assert done.returncode == 1 and "none.toml cannot be read: No such file" in done.stderr
 
 
+def test_no_password_of_a_file_is_shown(file: Path, here: Any) -> None:
+    file.write_text(f'study = "postgresql://ann:secret@127.0.0.1:1/none#s"\n{FILE}')
+    done: Ended = here("status", file)
+    assert done.returncode == 4 and "ann:***@" in done.stderr and "secret" not in done.stderr
+
+
 def test_what_the_command_does_not_use_is_said(file: Path, here: Any) -> None:
     file.write_text(FILE + 'optimizer = { choices = ["sgd", "adam"] }\n')
     said = (

@@ -296,6 +296,13 @@ def test_a_mistake_is_shown_with_its_place_and_a_proposal(name: str, tmp_path: P
     assert mistakes(text, tmp_path) == [lines]
 
 
+def test_no_password_is_shown(tmp_path: Path) -> None:
+    text = changed("budget", 'study = ["postgresql://ann:secret/@host/lab"]\nbudget')
+    [lines] = mistakes(text, tmp_path)
+    assert "secret" not in "".join(lines)
+    assert lines[1] == '  2 | study = ["postgresql://ann:*******@host/lab"]'
+
+
 def test_what_is_missing_has_no_place(tmp_path: Path) -> None:
     assert mistakes("budget = 12\n", tmp_path) == [
         [

@@ -7,6 +7,7 @@ from priorband.workers.command_words import expanded
 
 BUILT_IN = {"resume_from": "", "checkpoint_dir": "/c", "seed": 7, "trial": 3}
 SETTINGS = {"lr": 1e-05, "layers": 2, "amp": True, "sizes": (64, 32), "epochs": 9}
+FLAGS = {"flag": "--amp", "none": ""}
 
 
 @pytest.mark.parametrize(
@@ -27,11 +28,12 @@ SETTINGS = {"lr": 1e-05, "layers": 2, "amp": True, "sizes": (64, 32), "epochs": 
         (["t", "--lr", "{lr?}", "{checkpoint_dir?}"], ["t", "--lr", "1e-05", "/c"]),
         (["t", "--resume", "{resume_from}"], ["t", "--resume", ""]),
         (["t", "--momentum", "{momentum?}"], ["t"]),
+        (["t", "--lr={lr}", "{flag?}", "{none?}"], ["t", "--lr=1e-05", "--amp"]),
         (["t", "{lr} {layers}; rm -rf /"], ["t", "1e-05 2; rm -rf /"]),
     ],
 )
 def test_words_for_a_trial(command: list[str], words: list[str]) -> None:
-    assert expanded(command, BUILT_IN, SETTINGS) == words
+    assert expanded(command, BUILT_IN, SETTINGS | FLAGS) == words
 
 
 def test_args_are_pairs_of_everything_that_has_no_place_of_its_own() -> None:

@@ -57,6 +57,7 @@ LAYERS = {
     "display": "trial storage durable",
     "benchmarks": "models space fidelity",
     "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
+    "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "

@@ -14,6 +14,7 @@ from priorband.cli import (
     repair_commands,
     run_commands,
     status_commands,
+    study_files,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.display.text import paragraphs
@@ -112,6 +113,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
 
     run_commands.grammar(command)
     status_commands.grammar(command)
+    study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)

@@ -23,6 +23,7 @@ from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_m
 from priorband.errors import LossError
 from priorband.failures import FailureKind
 from priorband.workers.attempt import Attempt, Diverged, Interrupted
+from priorband.workers.command_failure import CommandFailed
 
 Objective = Callable[[Attempt], Any]
 """What users write: a function that trains one trial and returns its loss."""
@@ -101,6 +102,10 @@ def failure_from_exception(error: BaseException) -> AttemptResult:
     text = f"{type(error).__name__}: {_message(error)}".strip()
     if isinstance(error, LossError):
         return failure("invalid", str(error))
+    if isinstance(error, CommandFailed):
+        if _SAYS_FULL.search(error.output):
+            return failure("preempted", f"a disk is full ({error})", {DISK_FULL: True})
+        return failure(error.kind, str(error), error.details)
     out_of_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]

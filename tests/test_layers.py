@@ -61,6 +61,7 @@ LAYERS = {
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
     "named_methods study durable display benchmarks workers analysis",
+    "init_study": "",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 

@@ -113,9 +113,7 @@ def entry(option: Option) -> SpaceEntry:
     if option.kind == "switch":
         return _of_switch(option)
     if option.kind == "yes-no":
-        words = [str(option.default), str(not option.default)]
-        why = f"default of {option.shown}; true or false"
-        return SpaceEntry(option.name, {"choices": words, "prior": words[0]}, why)
+        return _of_yes_no(option)
     rule = next((rule for rule in RULES if rule.matches(option.name)), None)
     if option.low is not None and option.high is not None:
         return _of_bounds(option, option.low, option.high)
@@ -149,6 +147,13 @@ def _of_switch(option: Option) -> SpaceEntry:
     return SpaceEntry(option.name, definition, f"{on} or {off}; the value is the option itself")
 
 
+def _of_yes_no(option: Option) -> SpaceEntry:
+    definition: dict[str, Any] = {"choices": ["True", "False"]}
+    if isinstance(option.default, bool):
+        definition["prior"] = str(option.default)
+    return SpaceEntry(option.name, definition, f"{_said(option)}; true or false")
+
+
 def _of_bounds(option: Option, low: float, high: float) -> SpaceEntry:
     why = f"the range that {option.shown} allows"
     return _numbers(option, (low, high), log=low > 0 and high / low >= 1000, why=why)
@@ -173,8 +178,7 @@ def _default(option: Option) -> float | None:
 
 
 def _said(option: Option) -> str:
-    default = _default(option)
-    if default is None:
+    if _default(option) is None and not isinstance(option.default, bool):
         return f"{option.shown} has no default, so there is no prior"
     return f"default of {option.shown}"
 

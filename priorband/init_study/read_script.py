@@ -6,9 +6,14 @@ from pathlib import Path
 
 from priorband.errors import FormatError
 from priorband.init_study.argparse_options import argparse_options
+from priorband.init_study.click_options import click_options
+from priorband.init_study.dataclass_fields import dataclass_options
+from priorband.init_study.function_options import function_options
 from priorband.init_study.literals import assigned_names
+from priorband.init_study.local_modules import LocalModule, imported_modules
 from priorband.init_study.option import ScriptOptions
 from priorband.init_study.script_draft import ScriptSource
+from priorband.values import replaced
 
 
 def script_source(path: Path, word: str) -> ScriptSource:
@@ -31,6 +36,33 @@ def script_source(path: Path, word: str) -> ScriptSource:
 
 
 def script_options(script: ScriptSource) -> ScriptOptions:
-    """The options of a script, without running it."""
-    names = assigned_names(script.tree.body)
-    return argparse_options(script.tree, names)
+    """The options of a script, without running it.
+
+    Where the script itself declares none, the modules beside it that it imports are read.
+    """
+    found = module_options(script.tree)
+    if found.options:
+        return found
+    for module in imported_modules(script.path, script.tree):
+        inner = module_options(module.tree)
+        if inner.options:
+            return _from_module(inner, module)
+    return found
+
+
+def _from_module(found: ScriptOptions, module: LocalModule) -> ScriptOptions:
+    name = module.path.name
+    unclear = tuple(f"{name}, {text}" for text in found.unclear)
+    return replaced(found, read_from=f"{found.read_from} in {name}", unclear=unclear)
+
+
+def module_options(tree: ast.Module) -> ScriptOptions:
+    """The options that a module declares, in whatever way."""
+    names = assigned_names(tree.body)
+    declared = argparse_options(tree, names)
+    for read in (dataclass_options, function_options):
+        found = read(tree, names)
+        if found is not None and len(found.options) >= len(declared.options):
+            return replaced(found, options=(*found.options, *declared.options))
+    clicked = click_options(tree, names)
+    return clicked if len(clicked.options) > len(declared.options) else declared

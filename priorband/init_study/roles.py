@@ -86,6 +86,10 @@ _NOT_TUNED = (
     ),
 )
 _WORDS_THAT_ARE_TUNED = r"optimizer|optim|opt|scheduler|sched|lr_scheduler|activation|act|init|norm"
+_SWITCHES_THAT_ARE_TUNED = (
+    r"nesterov|amsgrad|bias|augment|augmentation|aug|bn|batch_?norm|layer_?norm|norm|residual|"
+    r"skip|tied?|bidirectional|attention|cosine|warmup|ema|mixup|cutmix|whiten|normali[sz]e"
+)
 
 
 def role_of(option: Option) -> OptionRole:
@@ -156,10 +160,13 @@ def _reason_against(option: Option, name: str) -> str:
         for reason, words in _NOT_TUNED:
             if re.search(rf"(^|_)({words})(_|$)", name):
                 return reason
-    return "" if option.choices else _reason_of_kind(option)
+    return "" if option.choices else _reason_of_kind(option, name)
 
 
-def _reason_of_kind(option: Option) -> str:
+def _reason_of_kind(option: Option, name: str) -> str:
+    if option.kind in ("switch", "yes-no"):
+        tuned = re.search(rf"(^|_)({_SWITCHES_THAT_ARE_TUNED})(_|$)", name)
+        return "" if tuned else "true or false, and its name is not known"
     if option.kind == "flag":
         return "a flag, which takes no value"
     if option.kind == "unknown" and isinstance(option.default, int | float):

@@ -36,7 +36,10 @@ def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
     length = best_length(options)
     roles = [_final_role(role_of(option), length, script) for option in options]
     entries = [entry(role.option) for role in roles if role.role == "parameter"]
-    as_arguments = found.style == "overrides" or all(_is_plain(role) for role in roles)
+    chosen = {made.name for made in entries if made.searched}
+    as_arguments = found.style == "overrides" or all(
+        _is_plain(role) for role in roles if role.option.name in chosen
+    )
     if not as_arguments:
         entries = [replaced(made, name=_identifier(made.name)) for made in entries]
     searched = {made.name for made in entries if made.searched}

@@ -122,7 +122,7 @@ def _option(arguments: CallArguments, subcommand: str) -> Option | None:
         name=name,
         flags=(best[0], _negative(best[0])) if kind == "switch" and best else tuple(best),
         kind=kind,
-        default=_typed(plain(default), kind),
+        default=_typed(plain(default), kind) if kind != "flag" else _flag_default(arguments),
         choices=choices,
         low=low,
         high=high,
@@ -130,6 +130,12 @@ def _option(arguments: CallArguments, subcommand: str) -> Option | None:
         help=" ".join(arguments.text("help").split()),
         subcommand=subcommand,
     )
+
+
+def _flag_default(arguments: CallArguments) -> bool | None:
+    """False for a flag that is off by default; None for other kinds of flags."""
+    on = arguments.value("action") == "store_true" and arguments.value("default", False) is False
+    return False if on else None
 
 
 def _negative(flag: str) -> str:

@@ -65,7 +65,7 @@ def _option(arguments: CallArguments, subcommand: str) -> Option | None:
     first, _, negative = (best[0] if best else written[0]).partition("/")
     choices, low, high = _allowed(arguments)
     kind = _kind(arguments, negative, choices)
-    default = plain(arguments.value("default"))
+    default = plain(arguments.value("default", False if kind == "flag" else None))
     return Option(
         name=first.lstrip("-"),
         flags=(first, negative.strip()) if kind == "switch" else (first,) * bool(best),

@@ -110,7 +110,7 @@ def entry(option: Option) -> SpaceEntry:
     """The parameter for an option that is likely to be a hyperparameter."""
     if option.choices:
         return _of_choices(option)
-    if option.kind == "switch":
+    if option.kind in ("switch", "flag"):
         return _of_switch(option)
     if option.kind == "yes-no":
         return _of_yes_no(option)
@@ -140,17 +140,20 @@ def _of_choices(option: Option) -> SpaceEntry:
 
 
 def _of_switch(option: Option) -> SpaceEntry:
-    on, off = option.flags
+    on, off = (option.flags[0], "") if option.kind == "flag" else option.flags
     definition: dict[str, Any] = {"choices": [on, off]}
     if isinstance(option.default, bool):
         definition["prior"] = on if option.default else off
-    return SpaceEntry(option.name, definition, f"{on} or {off}; the value is the option itself")
+    why = f"{on} or {off or 'nothing'}; the value is the option itself"
+    return SpaceEntry(option.name, definition, why)
 
 
 def _of_yes_no(option: Option) -> SpaceEntry:
-    definition: dict[str, Any] = {"choices": ["True", "False"]}
+    as_text = bool(option.flags)  # Hydra reads true and false, most others True and False
+    words: list[Any] = ["True", "False"] if as_text else [True, False]
+    definition: dict[str, Any] = {"choices": words}
     if isinstance(option.default, bool):
-        definition["prior"] = str(option.default)
+        definition["prior"] = str(option.default) if as_text else option.default
     return SpaceEntry(option.name, definition, f"{_said(option)}; true or false")
 
 

@@ -35,7 +35,7 @@ _BRACES = re.compile(r"(?<!\{)\{[^{}]*\}(?!\})")
 
 @final
 @frozen
-class PrintedMetric:
+class FoundMetric:
     """A metric that a script prints or logs.
 
     Args:
@@ -54,8 +54,8 @@ class PrintedMetric:
 
     @property
     def pattern(self) -> str | None:
-        """A regular expression for its value; None if it is printed as `name=value`."""
-        if not self.label or re.fullmatch(rf"{re.escape(self.name)}\s*=\s*", self.label):
+        """A regular expression for its value; None for `name=value` and `name: value`."""
+        if not self.label or re.fullmatch(rf"{re.escape(self.name)}\s*[:=]\s*", self.label):
             return None
         return f"{_loose(self.label)}({_NUMBER})"
 
@@ -69,9 +69,9 @@ def _loose(label: str) -> str:
     return r"\s*".join([*words, ""]) if words else ""
 
 
-def printed_metrics(tree: ast.AST) -> list[PrintedMetric]:
+def printed_metrics(tree: ast.AST) -> list[FoundMetric]:
     """The metrics of a script, the most likely objective first."""
-    found: dict[str, PrintedMetric] = {}
+    found: dict[str, FoundMetric] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             for metric in _of_call(node):
@@ -85,7 +85,7 @@ def printed_metrics(tree: ast.AST) -> list[PrintedMetric]:
     return sorted(found.values(), key=_rank)
 
 
-def _rank(metric: PrintedMetric) -> tuple[int, bool, bool, int]:
+def _rank(metric: FoundMetric) -> tuple[int, bool, bool, int]:
     """Printed before logged, held-out before training, losses before others, last before first."""
     words = metric.name.split("_")
     held_out = any(re.fullmatch(_HELD_OUT, word) for word in words)
@@ -94,7 +94,7 @@ def _rank(metric: PrintedMetric) -> tuple[int, bool, bool, int]:
     return place, not metric.label, metric.goal == "maximize", -metric.line
 
 
-def _of_call(call: ast.Call) -> Iterator[PrintedMetric]:
+def _of_call(call: ast.Call) -> Iterator[FoundMetric]:
     function = dotted(call.func)
     last = function.rpartition(".")[2]
     if last in _PRINTERS:
@@ -105,11 +105,11 @@ def _of_call(call: ast.Call) -> Iterator[PrintedMetric]:
             yield from _metric(name, "", call.lineno, function)
 
 
-def _metric(words: str, label: str, line: int, function: str) -> Iterator[PrintedMetric]:
+def _metric(words: str, label: str, line: int, function: str) -> Iterator[FoundMetric]:
     name = _metric_name(words)
     goal = goal_of(name)
     if name and goal:
-        yield PrintedMetric(name, goal, label, line, function)
+        yield FoundMetric(name, goal, label, line, function)
 
 
 def _metric_name(label: str) -> str:

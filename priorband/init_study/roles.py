@@ -164,11 +164,10 @@ def _reason_against(option: Option, name: str) -> str:
 
 
 def _reason_of_kind(option: Option, name: str) -> str:
-    if option.kind in ("switch", "yes-no"):
+    if option.kind in ("switch", "yes-no", "flag"):
         tuned = re.search(rf"(^|_)({_SWITCHES_THAT_ARE_TUNED})(_|$)", name)
-        return "" if tuned else "true or false, and its name is not known"
-    if option.kind == "flag":
-        return "a flag, which takes no value"
+        is_off = option.kind != "flag" or option.default is False
+        return "" if tuned and is_off else "on or off, and not known as a hyperparameter"
     if option.kind == "unknown" and isinstance(option.default, int | float):
         return "it has no `type=`, so the script would get text instead of a number"
     if option.kind in ("text", "path"):

@@ -9,13 +9,16 @@ from typing import Any, final
 from priorband.init_study.draft import Draft, Explained
 from priorband.init_study.guesses import entry
 from priorband.init_study.option import Option, ScriptOptions
-from priorband.init_study.printed_metrics import PrintedMetric, printed_metrics
+from priorband.init_study.printed_metrics import FoundMetric, printed_metrics
 from priorband.init_study.roles import OptionRole, best_length, role_of
-from priorband.values import frozen, replaced
+from priorband.values import frozen
 
 _SHORTEST_SHARE = 27
 _LENGTH_WITHOUT_DEFAULT = 27
 _LEAST_LENGTH = 9
+_CHECKPOINT_NAME = re.compile(
+    r"[\"'/]([\w.-]+\.(?:pt|pth|ckpt|tar|pth\.tar|pkl|bin|npz|h5|safetensors|joblib))[\"']"
+)
 
 
 @final
@@ -34,20 +37,16 @@ def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
     subcommand = _subcommand(found.options)
     options = [option for option in found.options if option.subcommand in ("", subcommand)]
     length = best_length(options)
-    roles = [_final_role(role_of(option), length, script) for option in options]
+    roles = [_final_role(role_of(option), length) for option in options]
+    roles = _without_unclear_resume(script, roles)
     entries = [entry(role.option) for role in roles if role.role == "parameter"]
-    chosen = {made.name for made in entries if made.searched}
-    as_arguments = found.style == "overrides" or all(
-        _is_plain(role) for role in roles if role.option.name in chosen
-    )
-    if not as_arguments:
-        entries = [replaced(made, name=_identifier(made.name)) for made in entries]
     searched = {made.name for made in entries if made.searched}
-    command = _Command(script, roles, found.style == "overrides", as_arguments)
+    overrides = found.style == "overrides"
+    command = _CommandWords(script, roles, overrides, frozenset(searched), subcommand)
     metrics = printed_metrics(script.tree)
     return Draft(
         made_from=PurePath(script.word).name,
-        command=tuple(command.words(subcommand, searched)),
+        command=tuple(command.words()),
         fidelity=_fidelity(length),
         metric=_metric(metrics),
         entries=tuple(sorted(entries, key=lambda made: not made.searched)),
@@ -65,18 +64,39 @@ def _subcommand(options: Iterable[Option]) -> str:
     return ranked[0] if ranked else ""
 
 
-def _final_role(role: OptionRole, length: Option | None, script: ScriptSource) -> OptionRole:
-    """The role, given what the other options and the source are."""
+def _final_role(role: OptionRole, length: Option | None) -> OptionRole:
+    """The role, given which option says how long to train."""
     if role.role == "length" and role.option is not length:
         assert length is not None
         why = f"{length.shown} says how long to train"
         return OptionRole(role.option, "left out", why)
-    if role.role == "resume" and _reads_a_file(script, role.option):
+    if role.role == "parameter" and not _is_plain(role.option) and not entry(role.option).searched:
+        return OptionRole(role.option, "left out", "its name is not known as a hyperparameter")
+    return role
+
+
+def _without_unclear_resume(script: ScriptSource, roles: list[OptionRole]) -> list[OptionRole]:
+    """The roles, without resuming where it is not clear from what."""
+    saves = any(role.role == "save" for role in roles)
+    return [_resume_role(script, roles, role, saves) for role in roles]
+
+
+def _resume_role(
+    script: ScriptSource, roles: list[OptionRole], role: OptionRole, saves: bool
+) -> OptionRole:
+    option = role.option
+    if role.role != "resume":
+        return role
+    if not saves:
+        why = "no option says where checkpoints are saved, so there is nothing to resume from"
+        return OptionRole(option, "left out", why)
+    if _reads_a_file(script, option) and not _resumed_file(script, roles, option):
+        flag = option.shown
         why = (
-            "the script reads a file, and `{resume_from?}` is a folder: see "
-            "docs/init.md on checkpoints"
+            "it takes a file, and which one is not clear; if the script saves last.pt, write "
+            f'"{flag}", "{{resume_from?}}/last.pt" in the command'
         )
-        return OptionRole(role.option, "left out", why)
+        return OptionRole(option, "left out", why)
     return role
 
 
@@ -87,12 +107,10 @@ def _reads_a_file(script: ScriptSource, option: Option) -> bool:
     return re.search(rf"({readers})\(\s*(\w+\.)*{name}\b", script.text) is not None
 
 
-def _is_plain(role: OptionRole) -> bool:
-    """Whether `--name value`, as `{args}` writes it, sets a parameter."""
-    if role.role != "parameter":
-        return True
-    flags = role.option.flags
-    return bool(flags) and flags[0].startswith("--") and role.option.kind != "switch"
+def _is_plain(option: Option) -> bool:
+    """Whether `--name value`, as `{args}` writes it, sets an option."""
+    takes_a_value = option.kind not in ("switch", "flag")
+    return takes_a_value and option.flags[:1] == (f"--{option.name}",)
 
 
 def _identifier(name: str) -> str:
@@ -101,48 +119,56 @@ def _identifier(name: str) -> str:
 
 @final
 @frozen
-class _Command:
+class _CommandWords:
     """The command of a script, made from the roles of its options."""
 
     script: ScriptSource
     roles: list[OptionRole]
     overrides: bool
-    as_arguments: bool
+    searched: frozenset[str]
+    subcommand: str
 
-    def words(self, subcommand: str, searched: set[str]) -> Iterable[str]:
-        """The program and its arguments."""
+    def words(self) -> Iterable[str]:
+        """The program and its arguments; options of all subcommands come before the one."""
         yield from ("python", self.script.word)
-        general = [role for role in self.roles if not role.option.subcommand]
-        special = [role for role in self.roles if role.option.subcommand]
-        if subcommand:
-            for role in general:
-                yield from self._one(role, searched)
-            yield subcommand
-        if self.overrides:
-            yield "{overrides}"
-        elif self.as_arguments and searched:
-            yield "{args}"
-        for role in special if subcommand else general:
-            yield from self._one(role, searched)
+        if self.subcommand:
+            yield from self._of([role for role in self.roles if not role.option.subcommand])
+            yield self.subcommand
+        inner = [role for role in self.roles if role.option.subcommand == self.subcommand]
+        if self.overrides or any(self._is_in_args(role) for role in self.roles):
+            yield "{overrides}" if self.overrides else "{args}"
+        yield from self._of(inner)
 
-    def _one(self, role: OptionRole, searched: set[str]) -> list[str]:
+    def _of(self, roles: list[OptionRole]) -> Iterable[str]:
+        """The words of some options; flags first, where no option in front awaits a value."""
+        for role in sorted(roles, key=lambda role: role.option.kind != "flag"):
+            yield from self._one(role)
+
+    def _is_in_args(self, role: OptionRole) -> bool:
+        option = role.option
+        here = option.subcommand == self.subcommand and option.name in self.searched
+        return here and (self.overrides or _is_plain(option))
+
+    def _one(self, role: OptionRole) -> list[str]:
         option = role.option
         if role.role == "parameter":
-            name = _identifier(option.name)
-            if self.as_arguments or name not in searched:
-                return []
-            if option.kind == "switch":
-                return [f"{{{name}}}"]
-            return self._pair(option, f"{{{name}}}")
+            return [] if self._is_in_args(role) else self._parameter(option)
         value = {
             "length": f"{{{_length_name(option)}}}",
             "seed": "{seed}",
-            "save": _save_place(option),
-            "resume": "{resume_from?}",
+            "save": f"{{checkpoint_dir}}{_saved_file(option)}",
+            "resume": f"{{resume_from?}}{_resumed_file(self.script, self.roles, option)}",
         }.get(role.role)
-        if value is None:
-            value = _required_word(option) if option.required else None
+        if value is None and option.required:
+            value = _required_word(option)
         return [] if value is None else self._pair(option, value)
+
+    def _parameter(self, option: Option) -> list[str]:
+        if option.name not in self.searched:
+            return []
+        if option.kind in ("switch", "flag"):
+            return [f"{{{option.name}{'?' * (option.kind == 'flag')}}}"]
+        return self._pair(option, f"{{{option.name}}}")
 
     def _pair(self, option: Option, value: str) -> list[str]:
         if self.overrides:
@@ -154,12 +180,22 @@ def _length_name(option: Option) -> str:
     return _identifier(option.name.rpartition(".")[2])
 
 
-def _save_place(option: Option) -> str:
-    """The trial's folder; a file in it if the default is a file."""
+def _saved_file(option: Option) -> str:
+    """A file within the trial's folder, if the default of an option is a file."""
     default = option.default if isinstance(option.default, str) else ""
     name = PurePath(default).name
     is_file = re.search(r"\.[a-z][a-z0-9]{0,5}$", name) is not None
-    return f"{{checkpoint_dir}}/{name}" if is_file and "{" not in name else "{checkpoint_dir}"
+    return f"/{name}" if is_file and "{" not in name else ""
+
+
+def _resumed_file(script: ScriptSource, roles: list[OptionRole], option: Option) -> str:
+    """The file within the folder of a checkpoint that a script reads; empty for a folder."""
+    if not _reads_a_file(script, option):
+        return ""
+    saved = {_saved_file(role.option) for role in roles if role.role == "save"} - {""}
+    written = {f"/{name}" for name in _CHECKPOINT_NAME.findall(script.text)}
+    names = saved or written
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _required_word(option: Option) -> str:
@@ -196,7 +232,7 @@ def _fidelity(length: Option | None) -> Explained:
     return Explained({"name": _length_name(length), "min": low, "max": full}, why)
 
 
-def _metric(metrics: list[PrintedMetric]) -> Explained:
+def _metric(metrics: list[FoundMetric]) -> Explained:
     if not metrics:
         return Explained(
             {"name": "val_loss", "goal": "minimize"},
@@ -243,7 +279,7 @@ def _notes(found: ScriptOptions, roles: list[OptionRole]) -> Iterable[str]:
         yield f"Not read: {text}."
 
 
-def _to_do(roles: list[OptionRole], metrics: list[PrintedMetric]) -> Iterable[str]:
+def _to_do(roles: list[OptionRole], metrics: list[FoundMetric]) -> Iterable[str]:
     for role in roles:
         option = role.option
         if role.role == "left out" and option.required:

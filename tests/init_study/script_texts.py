@@ -23,6 +23,7 @@ def get_parser():
     group.add_argument("--width", type=int, choices=WIDTHS, default=64)
     parser.add_argument("--batch-size", default=2 ** 7, type=int)
     parser.add_argument("--nesterov", action="store_true")
+    parser.add_argument("--amp", action="store_true")
     parser.add_argument("--betas", type=float, nargs=2, default=(0.9, 0.999))
     parser.add_argument("--gamma", default=0.9)
     parser.add_argument("--epochs", type=int, default=90, metavar="N")

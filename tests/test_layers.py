@@ -79,7 +79,7 @@ ALLOWED_ALL_THE_SAME = {
 NOWHERE = {"random", "secrets", "uuid"}
 NOT_BEFORE_THEY_ARE_NEEDED = {
     *("jahs_bench", "matplotlib", "onnxruntime", "pandas", "pyarrow", "rich", "scipy", "sklearn"),
-    *("torch", "xgboost"),
+    *("torch", "xgboost", "yaml"),
 }
 MADE_OF_A_SEED = ("default_rng", "RandomState")
 OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}

@@ -3,16 +3,19 @@
 import argparse
 import os
 import shlex
-import sys
+import textwrap
 from pathlib import Path
 
 from priorband.cli.argument_types import Command
 from priorband.cli.export_command import write
-from priorband.display.text import paragraphs, printable
+from priorband.display.text import printable
 from priorband.errors import ArgumentError
 from priorband.init_study.draft import Draft, study_file_text
 from priorband.init_study.read_script import script_options, script_source
 from priorband.init_study.script_draft import script_draft
+from priorband.init_study.sweep_yaml import sweep_draft
+
+_WIDTH = 80
 
 
 def grammar(command: Command) -> None:
@@ -41,13 +44,19 @@ def grammar(command: Command) -> None:
 
 def _init(args: argparse.Namespace) -> int:
     _check_places(args)
-    script = script_source(args.source, _word(args.source, args.output))
-    draft = script_draft(script, script_options(script))
+    draft = _draft(args)
     if not draft.searched:
         raise ArgumentError(_nothing_found(args.source, draft))
     write(args.output, [study_file_text(draft)])
     _report(args, draft)
     return 0
+
+
+def _draft(args: argparse.Namespace) -> Draft:
+    if args.source.suffix.lower() in (".yaml", ".yml"):
+        return sweep_draft(args.source, args.output.parent)
+    script = script_source(args.source, _word(args.source, args.output))
+    return script_draft(script, script_options(script))
 
 
 def _check_places(args: argparse.Namespace) -> None:
@@ -94,21 +103,26 @@ def _report(args: argparse.Namespace, draft: Draft) -> None:
     """Say what was written, what is missing, and what to type next."""
     names = ", ".join(made.name for made in draft.searched)
     count = len(draft.searched)
-    lines = [f"Wrote {args.output}."]
-    lines.append(f"  Searched:  {count} parameter{'s' * (count != 1)}: {names}")
+    print(printable(f"Wrote {args.output}."))
+    _say("Searched", f"{count} parameter{'s' * (count != 1)}: {names}")
     length = draft.fidelity.value
     if length is None:
-        lines.append("  Fidelity:  none; every trial is a full training (see the file)")
+        _say("Fidelity", "none; every trial is a full training (see the file)")
     else:
-        lines.append(f"  Fidelity:  {length['name']} from {length['min']} to {length['max']}")
+        _say("Fidelity", f"{length['name']} from {length['min']} to {length['max']}")
     if draft.metric.value is not None:
-        metric = draft.metric.value
-        lines.append(f"  Metric:    {metric['name']}, {metric['goal']}")
-    lines += [f"  To do:     {text}" for text in draft.to_do]
-    print(paragraphs("\n".join(lines)))
-    if draft.to_do:
-        print("Then check the ranges and type:")
-    else:
-        print("Check the ranges, then type:")
+        _say("Metric", f"{draft.metric.value['name']}, {draft.metric.value['goal']}")
+    for text in draft.losses:
+        _say("Note", text)
+    for text in draft.to_do:
+        _say("To do", text)
+    print("Then check the ranges and type:" if draft.to_do else "Check the ranges, then type:")
     print(printable(f"  priorband run {shlex.quote(str(args.output))}"))
-    sys.stdout.flush()
+
+
+def _say(what: str, text: str) -> None:
+    """Print a line with a label, wrapped at 80 columns."""
+    lines = textwrap.wrap(
+        printable(text), _WIDTH - 13, break_long_words=False, break_on_hyphens=False
+    )
+    print(f"  {what + ':':<11}" + f"\n{' ' * 13}".join(lines))

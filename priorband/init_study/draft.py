@@ -23,25 +23,27 @@ class Draft:
     """What a study file will hold.
 
     Args:
-        made_from: the script or sweep.
+        heading: what the file is.
         command: the program and its arguments, with placeholders.
         fidelity: name, min and max; None if every trial is a full training.
         metric: name, goal and perhaps a pattern.
         entries: the parameters.
         left_out: options that are not searched, with reasons.
         notes: what else the file should say, one paragraph each.
+        losses: what could not be read or has no equivalent, one sentence each.
         to_do: what the user must do before it works; empty if nothing.
         method: the method, if it is not the usual one.
         budget: full trainings.
     """
 
-    made_from: str
+    heading: str
     command: tuple[str, ...]
     fidelity: Explained
     metric: Explained
     entries: tuple[SpaceEntry, ...]
     left_out: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
     to_do: tuple[str, ...] = ()
     method: str | None = None
     budget: float = 12
@@ -55,9 +57,8 @@ class Draft:
 def study_file_text(draft: Draft) -> str:
     """The study file as TOML."""
     parts = [
-        comment(f"A study of {draft.made_from}. Every range below is a guess: check it first."),
-        *(comment(f"To do: {text}") for text in draft.to_do),
-        *map(comment, draft.notes),
+        *map(comment, (draft.heading, *(f"To do: {text}" for text in draft.to_do))),
+        *map(comment, (*draft.notes, *draft.losses)),
         "",
         toml_list(draft.command, "command"),
         comment("the number of full trainings that all trials together may cost"),

@@ -45,13 +45,15 @@ def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
     command = _CommandWords(script, roles, overrides, frozenset(searched), subcommand)
     metrics = printed_metrics(script.tree)
     return Draft(
-        made_from=PurePath(script.word).name,
+        heading=f"A study of {PurePath(script.word).name}, whose options were read from "
+        f"{found.read_from}. Every range is a guess: check it first.",
         command=tuple(command.words()),
         fidelity=_fidelity(length),
         metric=_metric(metrics),
         entries=tuple(sorted(entries, key=lambda made: not made.searched)),
         left_out=tuple(_left_out(roles)),
-        notes=tuple(_notes(found, roles)),
+        notes=tuple(_notes(roles)),
+        losses=tuple(f"Not read: {text}." for text in found.unclear),
         to_do=tuple(_to_do(roles, metrics)),
     )
 
@@ -261,8 +263,7 @@ def _left_out(roles: list[OptionRole]) -> Iterable[tuple[str, str]]:
             yield role.option.shown, role.reason
 
 
-def _notes(found: ScriptOptions, roles: list[OptionRole]) -> Iterable[str]:
-    yield f"Its options were read from {found.read_from}."
+def _notes(roles: list[OptionRole]) -> Iterable[str]:
     saves = [role.option.shown for role in roles if role.role == "save"]
     resumes = [role.option.shown for role in roles if role.role == "resume"]
     if resumes:
@@ -275,8 +276,6 @@ def _notes(found: ScriptOptions, roles: list[OptionRole]) -> Iterable[str]:
             f"{', '.join(saves)} gets a folder of the trial's own. The script has no option to "
             "resume from such a folder, so a longer training of a configuration starts over."
         )
-    for text in found.unclear:
-        yield f"Not read: {text}."
 
 
 def _to_do(roles: list[OptionRole], metrics: list[FoundMetric]) -> Iterable[str]:

@@ -3,17 +3,21 @@
 import argparse
 import os
 import shlex
+import sys
 import textwrap
 from pathlib import Path
 
 from priorband.cli.argument_types import Command
 from priorband.cli.export_command import write
 from priorband.display.text import printable
-from priorband.errors import ArgumentError
+from priorband.errors import ArgumentError, FormatError
 from priorband.init_study.draft import Draft, study_file_text
+from priorband.init_study.option import ScriptOptions
 from priorband.init_study.read_script import script_options, script_source
-from priorband.init_study.script_draft import script_draft
+from priorband.init_study.run_parser import options_by_running, worth_running
+from priorband.init_study.script_draft import ScriptSource, script_draft
 from priorband.init_study.sweep_yaml import sweep_draft
+from priorband.values import replaced
 
 _WIDTH = 80
 
@@ -56,7 +60,40 @@ def _draft(args: argparse.Namespace) -> Draft:
     if args.source.suffix.lower() in (".yaml", ".yml"):
         return sweep_draft(args.source, args.output.parent)
     script = script_source(args.source, _word(args.source, args.output))
-    return script_draft(script, script_options(script))
+    return script_draft(script, _options(args, script))
+
+
+def _options(args: argparse.Namespace, script: ScriptSource) -> ScriptOptions:
+    """The options from the source, or from a run of the script if the user allows one."""
+    found = script_options(script)
+    if not worth_running(script, found):
+        return found
+    if not (args.yes or _is_allowed(script, found)):
+        return _with_note(found, "the script was not run to read the rest: pass --yes to allow it")
+    try:
+        return options_by_running(script.path)
+    except FormatError as error:
+        if not found.options:
+            raise
+        return _with_note(found, str(error).rstrip("."))
+
+
+def _with_note(found: ScriptOptions, text: str) -> ScriptOptions:
+    return replaced(found, unclear=(*found.unclear, text))
+
+
+def _is_allowed(script: ScriptSource, found: ScriptOptions) -> bool:
+    """Ask whether the script may be run; no if nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    print(printable(f"The source of {script.path} does not tell all of its options:"))
+    for text in found.unclear or ("none were found",):
+        print(printable(f"  {text}"))
+    print("priorband can run it up to the point where it parses them, and stop it there.")
+    try:
+        return input("Run it now? [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
 
 
 def _check_places(args: argparse.Namespace) -> None:
@@ -86,11 +123,12 @@ def _word(source: Path, output: Path) -> str:
 
 def _nothing_found(source: Path, draft: Draft) -> str:
     name = printable(source)
+    losses = "".join(f" {text}" for text in draft.losses)
     if not draft.left_out and not draft.entries:
         return (
             f"No options were found in {name}, so there is nothing to tune and no file was "
-            "written. A script must take its hyperparameters from the command line, for example "
-            "with argparse: parser.add_argument('--lr', type=float, default=1e-3)."
+            f"written.{losses} A script must take its hyperparameters from the command line, "
+            "for example with argparse: parser.add_argument('--lr', type=float, default=1e-3)."
         )
     others = ", ".join([*(made.name for made in draft.entries), *(o for o, _ in draft.left_out)])
     return (

@@ -9,6 +9,7 @@ from priorband.init_study.argparse_options import argparse_options
 from priorband.init_study.click_options import click_options
 from priorband.init_study.dataclass_fields import dataclass_options
 from priorband.init_study.function_options import function_options
+from priorband.init_study.hydra_config import hydra_options
 from priorband.init_study.literals import assigned_names
 from priorband.init_study.local_modules import LocalModule, imported_modules
 from priorband.init_study.option import ScriptOptions
@@ -40,6 +41,10 @@ def script_options(script: ScriptSource) -> ScriptOptions:
 
     Where the script itself declares none, the modules beside it that it imports are read.
     """
+    names = assigned_names(script.tree.body)
+    configured = hydra_options(script.tree, names, script.path)
+    if configured is not None:
+        return configured
     found = module_options(script.tree)
     if found.options:
         return found

@@ -37,11 +37,11 @@ def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
     subcommand = _subcommand(found.options)
     options = [option for option in found.options if option.subcommand in ("", subcommand)]
     length = best_length(options)
-    roles = [_final_role(role_of(option), length) for option in options]
+    overrides = found.style == "overrides"
+    roles = [_final_role(role_of(option), length, overrides) for option in options]
     roles = _without_unclear_resume(script, roles)
     entries = [entry(role.option) for role in roles if role.role == "parameter"]
     searched = {made.name for made in entries if made.searched}
-    overrides = found.style == "overrides"
     command = _CommandWords(script, roles, overrides, frozenset(searched), subcommand)
     metrics = printed_metrics(script.tree)
     return Draft(
@@ -66,13 +66,14 @@ def _subcommand(options: Iterable[Option]) -> str:
     return ranked[0] if ranked else ""
 
 
-def _final_role(role: OptionRole, length: Option | None) -> OptionRole:
+def _final_role(role: OptionRole, length: Option | None, overrides: bool) -> OptionRole:
     """The role, given which option says how long to train."""
     if role.role == "length" and role.option is not length:
         assert length is not None
         why = f"{length.shown} says how long to train"
         return OptionRole(role.option, "left out", why)
-    if role.role == "parameter" and not _is_plain(role.option) and not entry(role.option).searched:
+    needs_words = not overrides and not _is_plain(role.option)
+    if role.role == "parameter" and needs_words and not entry(role.option).searched:
         return OptionRole(role.option, "left out", "its name is not known as a hyperparameter")
     return role
 

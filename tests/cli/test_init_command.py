@@ -78,3 +78,69 @@ def test_what_cannot_be_read_is_told(
     assert main(["init", *words]) == 1
     assert said in capsys.readouterr().err
     assert not (folder / "study.toml").exists()
+
+
+COMPUTED = """
+import argparse
+parser = argparse.ArgumentParser()
+for name, default in (("lr", 0.1), ("momentum", 0.9)):
+    parser.add_argument(f"--{name}", type=float, default=default)
+parser.add_argument("--nesterov", action=argparse.BooleanOptionalAction, default=True)
+parser.add_argument("--epochs", type=int, default=9)
+args = parser.parse_args()
+open("trained", "w").close()
+print(f"val_loss={args.lr}")
+"""
+
+
+def test_a_script_is_run_up_to_its_parser_only_with_consent(folder: Path, capsys: Any) -> None:
+    (folder / "train.py").write_text(COMPUTED)
+    assert main(["init", "train.py"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 parameter: nesterov" in said and "pass --yes to allow it" in said
+    assert main(["init", "train.py", "--yes", "--force"]) == 0
+    assert "3 parameters: lr, momentum, nesterov" in capsys.readouterr().out
+    assert not (folder / "trained").exists()
+    study = tomllib.loads((folder / "study.toml").read_text())
+    assert study["command"][2:] == ["{args}", "{nesterov}", "--epochs", "{epochs}"]
+    assert study["space"]["nesterov"]["choices"] == ["--nesterov", "--no-nesterov"]
+
+
+@pytest.mark.parametrize(("answer", "count"), [("y", 3), ("", 1)])
+def test_it_asks_on_a_terminal(
+    folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, answer: str, count: int
+) -> None:
+    (folder / "train.py").write_text(COMPUTED)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    asked = list[str]()
+
+    def answered(question: str) -> str:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr("builtins.input", answered)
+    assert main(["init", "train.py"]) == 0
+    assert asked == ["Run it now? [y/N] "]
+    said = capsys.readouterr().out
+    assert "line 5: the name of an option is computed" in said
+    assert f"Searched:  {count} parameter" in said
+
+
+def test_a_script_that_fails_before_it_parses_is_read_without_running(
+    folder: Path, capsys: Any
+) -> None:
+    (folder / "train.py").write_text(
+        COMPUTED.replace("import argparse", "import argparse, nowhere")
+    )
+    assert main(["init", "train.py", "--yes"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "ended before it read its options (exit code 1)" in said
+    assert "No module named 'nowhere'" in said
+
+
+def test_a_script_that_argparse_does_not_stop_is_never_run(folder: Path, capsys: Any) -> None:
+    (folder / "train.py").write_text("open('trained', 'w').close()\n")
+    assert main(["init", "train.py", "--yes"]) == 1
+    assert "No options were found" in capsys.readouterr().err
+    assert not (folder / "trained").exists()

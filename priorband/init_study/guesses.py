@@ -52,10 +52,14 @@ class SpaceEntry:
     searched: bool = True
 
 
+_RATES = (
+    "(?:\\w*lr|learning_rate|learningrate|eta|step_size)"
+    "(?=$|_(?:init|initial|start|max|base|g|d|gen|disc|actor|critic|encoder|decoder|head|backbone)$)"
+)
 RULES = (
     BoundsRule("min_lr|lr_min|eta_min|warmup_lr|final_lr", "times", 1e-8, 1e-4, 100),
     BoundsRule("lr_decay|lr_gamma|decay_rate|lr_factor|step_gamma", "between", 0.1, 1.0),
-    BoundsRule("lr|\\w*lr|learning_rate|learningrate|step_size|base_lr", "times", 1e-5, 1e-1, 100),
+    BoundsRule(_RATES, "times", 1e-5, 1e-1, 100),
     BoundsRule("ema_decay|model_ema_decay|polyak|ema", "between", 0.9, 0.9999),
     BoundsRule("weight_decay|wd|decay|l2|l2_reg|l1|l1_reg|weightdecay", "times", 1e-6, 1e-1, 100),
     BoundsRule("drop_path|droppath|stochastic_depth|drop_block", "between", 0.0, 0.5),
@@ -91,6 +95,12 @@ RULES = (
     ),
     BoundsRule("c|penalty_c", "times", 1e-3, 1e3, 1000),
 )
+_TUNED_CHOICES = (
+    r"optimi[sz]er|optim|opt|solver|scheduler|sched|schedule|lr_policy|activation|act|nonlinearity|"
+    r"init|initiali[sz]er|norm|normali[sz]ation|pooling|pool|kernel|penalty|booster|criterion|"
+    r"augment|augmentation|aug|loss_type"
+)
+_MOST_ABOVE = 10
 _POWERS = (0.25, 0.5, 1, 2, 4)
 _OTHER_WHOLE_NUMBERS = 4
 _OTHER_FLOATS = 10
@@ -120,6 +130,11 @@ def entry(option: Option) -> SpaceEntry:
     return _of_rule(option, rule) if rule else _of_default(option)
 
 
+def has_tuned_word(name: str) -> bool:
+    """Whether the choices of an option of this name are likely to be a hyperparameter."""
+    return re.search(rf"(^|_)({_TUNED_CHOICES})(_|$)", plain_name(name)) is not None
+
+
 def known(option: Option) -> bool:
     """Whether the table has a rule for the name of an option."""
     return any(rule.matches(option.name) for rule in RULES)
@@ -130,13 +145,14 @@ def _of_choices(option: Option) -> SpaceEntry:
     numbers = all(isinstance(c, int | float) and not isinstance(c, bool) for c in option.choices)
     key = "ordinal" if numbers and [*option.choices] == sorted(option.choices) else "choices"
     definition: dict[str, Any] = {key: list(option.choices)}
+    why = f"choices of {option.shown}; it has no default"
     if option.default in option.choices:
-        return SpaceEntry(
-            option.name,
-            definition | {"prior": option.default},
-            f"choices and default of {option.shown}",
-        )
-    return SpaceEntry(option.name, definition, f"choices of {option.shown}; it has no default")
+        definition["prior"] = option.default
+        why = f"choices and default of {option.shown}"
+    searched = known(option) or has_tuned_word(option.name)
+    if not searched:
+        why += "; no rule for this name: uncomment the line to search it"
+    return SpaceEntry(option.name, definition, why, searched)
 
 
 def _of_switch(option: Option) -> SpaceEntry:
@@ -207,10 +223,12 @@ def _times(option: Option, rule: BoundsRule) -> SpaceEntry:
         why = _said(option) if default is None else f"the default of {option.shown} is {default:g}"
         tail = "" if default is None else ", which a log scale cannot hold, so there is no prior"
         return _numbers(option, (rule.low, rule.high), log=True, why=f"{why}{tail}; usual bounds")
-    bounds = (_round(default / rule.factor), _round(default * rule.factor))
+    high = min(default * rule.factor, max(rule.high, default * _MOST_ABOVE))
+    bounds = (_round(default / rule.factor), _round(high))
     words = {10: "ten", 100: "a hundred", 1000: "a thousand"}
     times = words.get(int(rule.factor), f"{rule.factor:g}")
-    why = f"{_said(option)}; a range of {times} times both ways"
+    ways = "both ways" if high == default * rule.factor else f"down, and up to {_round(high):g}"
+    why = f"{_said(option)}; a range of {times} times {ways}"
     return _numbers(option, bounds, log=True, why=why)
 
 

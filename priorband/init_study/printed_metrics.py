@@ -10,6 +10,9 @@ from priorband.values import frozen
 
 Goal = Literal["minimize", "maximize"]
 
+_MOST_WORDS = 5
+_LAST_WORDS = 2
+"""A label is short, and what it measures is among its last words."""
 _VALUE = "\0"
 """Stands for a value within printed text."""
 _PRINTERS = ("print", "info", "debug", "warning", "write", "echo", "secho", "log", "print_log")
@@ -107,7 +110,9 @@ def _of_call(call: ast.Call) -> Iterator[FoundMetric]:
 
 def _metric(words: str, label: str, line: int, function: str) -> Iterator[FoundMetric]:
     name = _metric_name(words)
-    goal = goal_of(name)
+    goal = goal_of("_".join(name.split("_")[-_LAST_WORDS:]))
+    if len(name.split("_")) > _MOST_WORDS or ". " in label:
+        return  # a sentence
     if name and goal:
         yield FoundMetric(name, goal, label, line, function)
 

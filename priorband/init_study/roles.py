@@ -3,7 +3,7 @@
 import re
 from typing import Literal, final
 
-from priorband.init_study.guesses import known, plain_name
+from priorband.init_study.guesses import has_tuned_word, known, plain_name
 from priorband.init_study.option import Option
 from priorband.values import frozen
 
@@ -85,7 +85,6 @@ _NOT_TUNED = (
         r"patience|early_stop|early_stopping|earlystop|stop|tolerance|tol",
     ),
 )
-_WORDS_THAT_ARE_TUNED = r"optimizer|optim|opt|scheduler|sched|lr_scheduler|activation|act|init|norm"
 _SWITCHES_THAT_ARE_TUNED = (
     r"nesterov|amsgrad|bias|augment|augmentation|aug|bn|batch_?norm|layer_?norm|norm|residual|"
     r"skip|tied?|bidirectional|attention|cosine|warmup|ema|mixup|cutmix|whiten|normali[sz]e"
@@ -154,7 +153,7 @@ def _reason_against(option: Option, name: str) -> str:
     """Why an option is not a parameter; empty if it is one."""
     if option.kind == "list":
         return "it takes several values"
-    tuned = re.search(rf"(^|_)({_WORDS_THAT_ARE_TUNED})(_|$)", name) is not None
+    tuned = has_tuned_word(name)
     takes_numbers = option.kind in ("float", "integer")
     if not (takes_numbers and known(option)) and not (tuned and option.choices):
         for reason, words in _NOT_TUNED:
@@ -165,7 +164,7 @@ def _reason_against(option: Option, name: str) -> str:
 
 def _reason_of_kind(option: Option, name: str) -> str:
     if option.kind in ("switch", "yes-no", "flag"):
-        tuned = re.search(rf"(^|_)({_SWITCHES_THAT_ARE_TUNED})(_|$)", name)
+        tuned = re.fullmatch(rf"(use_|with_|no_)?({_SWITCHES_THAT_ARE_TUNED})", name)
         is_off = option.kind != "flag" or option.default is False
         return "" if tuned and is_off else "on or off, and not known as a hyperparameter"
     if option.kind == "unknown" and isinstance(option.default, int | float):

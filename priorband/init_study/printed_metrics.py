@@ -10,6 +10,7 @@ from priorband.values import frozen
 
 Goal = Literal["minimize", "maximize"]
 
+_NOT_A_METRIC = r"time|times|duration|seconds?|secs?|ms|took|epochs?|steps?|lr|saved|file|path"
 _MOST_WORDS = 5
 _LAST_WORDS = 2
 """A label is short, and what it measures is among its last words."""
@@ -111,8 +112,11 @@ def _of_call(call: ast.Call) -> Iterator[FoundMetric]:
 def _metric(words: str, label: str, line: int, function: str) -> Iterator[FoundMetric]:
     name = _metric_name(words)
     goal = goal_of("_".join(name.split("_")[-_LAST_WORDS:]))
-    if len(name.split("_")) > _MOST_WORDS or ". " in label:
+    words_of_name = name.split("_")
+    if len(words_of_name) > _MOST_WORDS or ". " in label:
         return  # a sentence
+    if any(re.fullmatch(_NOT_A_METRIC, word) for word in words_of_name):
+        return
     if name and goal:
         yield FoundMetric(name, goal, label, line, function)
 

@@ -24,7 +24,7 @@ LENGTHS = (
     r"(n|num|max|nb|total|train|training|num_train|number_of|no_of)?_?(of_)?n?epoch(s|es)?",
     r"(n|num|max|nb|total|train|training|max_train|num_train|num_training)?_?(train_)?steps",
     r"(n|num|max|nb|total|train|training|number_of)?_?(train_)?(iters?|iterations?|niters?)",
-    r"(num_boost_round|boost_rounds|num_rounds?|n_rounds|rounds|n_estimators|num_trees|ntrees)",
+    r"(num_boost_round|boost_rounds|num_rounds?|n_rounds|rounds|n_estimators|num_trees|n_trees|ntrees)",
     r"(total_)?(time_?steps|env_steps|updates|frames|episodes)|max_updates?|num_updates"
     r"|(num|n|max)_(episodes|frames|timesteps)",
 )
@@ -68,7 +68,7 @@ _NOT_TUNED = (
     (
         "what is evaluated or saved",
         r"eval|evaluate|evaluation|test|testing|predict|inference|validate|checkpoint|checkpoints|"
-        r"ckpt|pretrained|finetune|weights|export|onnx|num_samples|n_samples|samples|resume|"
+        r"ckpt|pretrained|finetune|weights|export|onnx|num_samples|n_samples|samples|n_samples_max|resume|"
         r"start_epoch|initial_epoch|save_total_limit|keep|limit|max_train|max_eval|overwrite",
     ),
     (
@@ -84,6 +84,10 @@ _NOT_TUNED = (
         "it ends a training early, which the fidelity does already",
         r"patience|early_stop|early_stopping|earlystop|stop|tolerance|tol",
     ),
+)
+_SIZES_OF_THE_TASK = (
+    r"(n|num|number_of|nb)_?(features|classes|labels|channels)|(in|out|input|output|image|img)_"
+    r"(channels?|dim|features|size|width|height)"
 )
 _SWITCHES_THAT_ARE_TUNED = (
     r"nesterov|amsgrad|bias|augment|augmentation|aug|bn|batch_?norm|layer_?norm|norm|residual|"
@@ -153,6 +157,8 @@ def _reason_against(option: Option, name: str) -> str:
     """Why an option is not a parameter; empty if it is one."""
     if option.kind == "list":
         return "it takes several values"
+    if re.fullmatch(_SIZES_OF_THE_TASK, name):
+        return "what the task is"
     tuned = has_tuned_word(name)
     takes_numbers = option.kind in ("float", "integer")
     if not (takes_numbers and known(option)) and not (tuned and option.choices):

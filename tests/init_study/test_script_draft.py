@@ -115,3 +115,27 @@ def test_a_script_without_epochs_is_told_what_to_add() -> None:
     assert "every trial is a full training" in draft.fidelity.why
     text = study_file_text(draft)
     assert "fidelity" not in tomllib.loads(text) and '# fidelity = { name = "epochs"' not in text
+
+
+BOOSTING = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--n-leaf-nodes", type=int, default=31)
+parser.add_argument("--n-trees", type=int, default=10)
+parser.add_argument("--learning-rate", type=float, default=.1)
+parser.add_argument("--problem", default="classification", choices=["classification", "regression"])
+parser.add_argument("--n-features", type=int, default=20)
+parser.add_argument("--max-bins", type=int, default=255)
+args = parser.parse_args()
+print("score: {:.4f}".format(1))
+print("score duration: {:.3f}s,".format(1))
+"""
+
+
+def test_whole_numbers_without_a_rule_are_written_as_comments() -> None:
+    text = study_file_text(draft_of(BOOSTING))
+    assert "\n# max-bins = { integer = [63, 1020], log = true, prior = 255 }\n" in text
+    study = tomllib.loads(text)
+    assert [*study["space"]] == ["n-leaf-nodes", "learning-rate"]
+    assert study["fidelity"] == {"name": "n_trees", "min": 1, "max": 10}
+    assert study["metric"] == {"name": "score", "goal": "maximize"}

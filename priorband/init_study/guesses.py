@@ -106,6 +106,24 @@ _OTHER_WHOLE_NUMBERS = 4
 _OTHER_FLOATS = 10
 
 
+def bounds_table() -> str:
+    """The rules as the table of `docs/init.md`."""
+    rows = ["| words | bounds | without a default |", "|---|---|---|"]
+    for rule in RULES:
+        words = rule.words.replace("|", ", ").replace("\\w*", "*").replace("_?", "")
+        words = "lr, learning_rate, eta, step_size" if rule.words == _RATES else words
+        usual = f"{rule.low:g} to {rule.high:g}"
+        made = {
+            "times": f"times {rule.factor:g}",
+            "between": usual,
+            "powers": "halved and doubled up to twice",
+            "up to": "1 to twice the default",
+            "odd": "odd numbers around the default",
+        }[rule.shape]
+        rows.append(f"| {words} | {made} | {usual} |")
+    return "\n".join(rows)
+
+
 def plain_name(name: str) -> str:
     """A name in lower case with underscores, without the part before the last dot.
 
@@ -207,7 +225,8 @@ def _numbers(option: Option, bounds: tuple[float, float], *, log: bool, why: str
     low, high = bounds
     whole = option.kind == "integer"
     if whole:
-        low, high = max(math.floor(low), 1) if log else math.floor(low), math.ceil(high)
+        low = max(math.floor(low), 1) if log else math.floor(low)
+        high = max(math.ceil(high), low + 1)
     definition: dict[str, Any] = {"integer" if whole else "float": [low, high]}
     if log:
         definition["log"] = True

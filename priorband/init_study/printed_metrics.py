@@ -16,7 +16,7 @@ _LAST_WORDS = 2
 """A label is short, and what it measures is among its last words."""
 _VALUE = "\0"
 """Stands for a value within printed text."""
-_PRINTERS = ("print", "info", "debug", "warning", "write", "echo", "secho", "log", "print_log")
+_PRINTERS = ("print", "info", "debug", "warning", "write", "echo", "secho", "print_log")
 _LOGGERS = ("log", "log_metrics", "log_dict", "log_metric", "add_scalar", "track", "report")
 _LOW_IS_GOOD = (
     r"loss|error|err|rmse|mse|mae|mape|perplexity|ppl|nll|elbo_loss|wer|cer|fid|bpc|bpd|regret|"
@@ -101,7 +101,7 @@ def _rank(metric: FoundMetric) -> tuple[int, bool, bool, int]:
 def _of_call(call: ast.Call) -> Iterator[FoundMetric]:
     function = dotted(call.func)
     last = function.rpartition(".")[2]
-    if last in _PRINTERS:
+    if last in _PRINTERS or function == "log":  # x.log(...) does not print in most libraries
         for label in _labels(_printed_text(call)):
             yield from _metric(label, label, call.lineno, function)
     if last in _LOGGERS:

@@ -62,6 +62,7 @@ LAYERS = {
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
     "named_methods study durable display benchmarks workers analysis",
+    "init_study": "",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 
@@ -79,7 +80,7 @@ ALLOWED_ALL_THE_SAME = {
 NOWHERE = {"random", "secrets", "uuid"}
 NOT_BEFORE_THEY_ARE_NEEDED = {
     *("jahs_bench", "matplotlib", "onnxruntime", "pandas", "pyarrow", "rich", "scipy", "sklearn"),
-    *("torch", "xgboost"),
+    *("torch", "xgboost", "yaml"),
 }
 MADE_OF_A_SEED = ("default_rng", "RandomState")
 OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}

@@ -11,6 +11,7 @@ import priorband
 from priorband.cli import (
     bench_arguments,
     export_command,
+    init_command,
     repair_commands,
     run_commands,
     status_commands,
@@ -111,6 +112,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         parsers[path] = parser
         return parser
 
+    init_command.grammar(command)
     run_commands.grammar(command)
     status_commands.grammar(command)
     study_files.grammar(command)

@@ -59,7 +59,8 @@ class FoundMetric:
     @property
     def pattern(self) -> str | None:
         """A regular expression for its value; None for `name=value` and `name: value`."""
-        if not self.label or re.fullmatch(rf"{re.escape(self.name)}\s*[:=]\s*", self.label):
+        usual = rf"(?:\W*[^\w./-])?{re.escape(self.name)}\s*[:=]\s*"
+        if not self.label or re.fullmatch(usual, self.label):
             return None
         return f"{_loose(self.label)}({_NUMBER})"
 

@@ -133,7 +133,7 @@ class _CommandWords:
 
     def words(self) -> Iterable[str]:
         """The program and its arguments; options of all subcommands come before the one."""
-        yield from ("python", self.script.word)
+        yield from ("{python}", self.script.word)
         if self.subcommand:
             yield from self._of([role for role in self.roles if not role.option.subcommand])
             yield self.subcommand

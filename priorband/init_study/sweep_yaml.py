@@ -182,7 +182,7 @@ def _word(word: str, sweep: Mapping[str, Any], path: Path, folder: Path) -> tupl
     if word in ("${env}", "/usr/bin/env"):
         return [], ""
     if word == "${interpreter}":
-        return ["python"], ""
+        return ["{python}"], ""
     if word == "${program}":
         return [_program(sweep, path, folder)], ""
     if word in ("${args}", "${args_no_boolean_flags}"):

@@ -37,7 +37,7 @@ def test_it_says_what_was_written_and_what_to_type_next(folder: Path, capsys: An
         "  priorband run study.toml",
     ]
     study = tomllib.loads((folder / "study.toml").read_text())
-    assert study["command"] == ["python", "train.py", "{args}", "--epochs", "{epochs}"]
+    assert study["command"] == ["{python}", "train.py", "{args}", "--epochs", "{epochs}"]
 
 
 def test_a_file_is_only_replaced_with_force(folder: Path, capsys: Any) -> None:
@@ -55,7 +55,7 @@ def test_paths_with_spaces_and_in_other_folders(folder: Path, capsys: Any) -> No
     assert main(["init", "my code/train it.py", "-o", "my study.toml"]) == 0
     assert "  priorband run 'my study.toml'" in capsys.readouterr().out
     study = tomllib.loads((folder / "my study.toml").read_text())
-    assert study["command"][:2] == ["python", "my code/train it.py"]
+    assert study["command"][:2] == ["{python}", "my code/train it.py"]
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def drafted(folder: Path) -> Draft:
 def test_settings_become_overrides_with_dotted_names(tmp_path: Path) -> None:
     draft = drafted(tmp_path)
     assert draft.command == (
-        *("python", "train.py", "{overrides}", "epochs={epochs}", "seed={seed}", "data=DATA"),
+        *("{python}", "train.py", "{overrides}", "epochs={epochs}", "seed={seed}", "data=DATA"),
     )
     assert {made.name: dict(made.definition) for made in draft.entries} == {
         "optimizer.lr": {"float": [1e-5, 0.1], "log": True, "prior": 1e-3},

@@ -103,7 +103,7 @@ def test_click_options_are_read() -> None:
 def test_a_switch_is_passed_as_itself() -> None:
     draft = draft_of(CLICK)
     assert draft.command == (
-        *("python", "train.py", "{args}", "DATA", "--epochs", "{epochs}", "{nesterov}"),
+        *("{python}", "train.py", "{args}", "DATA", "--epochs", "{epochs}", "{nesterov}"),
     )
     [nesterov] = [made for made in draft.entries if made.name == "nesterov"]
     assert nesterov.definition == {
@@ -133,9 +133,9 @@ def test_typer_options_are_read() -> None:
 
 
 def test_a_single_typer_command_is_the_whole_program_and_two_are_subcommands() -> None:
-    assert draft_of(TYPER).command[:3] == ("python", "train.py", "{args}")
+    assert draft_of(TYPER).command[:3] == ("{python}", "train.py", "{args}")
     two = TYPER.replace("app()\n", "@app.command()\ndef test(path: str = ''):\n    pass\n")
-    assert draft_of(two).command[:3] == ("python", "train.py", "train")
+    assert draft_of(two).command[:3] == ("{python}", "train.py", "train")
 
 
 def test_fields_of_dataclasses_are_read_with_their_bases() -> None:

@@ -46,6 +46,21 @@ def test_a_printed_metric_is_found_with_its_pattern(
 
 
 @pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("print(f'val_loss={x:.3f}')", False),
+        ("print(f'epoch {e}: val_loss={x:.3f}')", False),
+        ("print(f'[{e}] val_loss: {x:.3f}')", False),
+        ("print(f'epoch {e}/val_loss={x:.3f}')", True),
+        ("print(f'at the end: val_loss={x:.3f}')", True),
+        ("print('Test accuracy:', x)", True),
+    ],
+)
+def test_a_pattern_is_made_only_where_a_study_file_needs_one(code: str, needed: bool) -> None:
+    assert (printed_metrics(ast.parse(code))[0].pattern is not None) == needed
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "print(f'epoch {e} took {t:.1f} s')",

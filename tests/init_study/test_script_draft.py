@@ -16,7 +16,7 @@ def written(text: str) -> dict[str, Any]:
 def test_an_argparse_script_becomes_a_whole_study_file() -> None:
     assert written(ARGPARSE) == {
         "command": [
-            *("python", "train.py", "{args}", "{nesterov?}", "DATA", "--epochs", "{epochs}"),
+            *("{python}", "train.py", "{args}", "{nesterov?}", "DATA", "--epochs", "{epochs}"),
             *("--seed", "{seed}", "--output-dir", "{checkpoint_dir}"),
             *("--resume", "{resume_from?}"),
         ],
@@ -78,7 +78,7 @@ test.add_argument("--rank", type=int, default=3)
 def test_options_of_all_subcommands_come_before_the_one_that_trains() -> None:
     draft = draft_of(SUBCOMMANDS)
     assert draft.command == (
-        *("python", "train.py", "--dropout", "{dropout}", "train", "{args}"),
+        *("{python}", "train.py", "--dropout", "{dropout}", "train", "{args}"),
         *("--epochs", "{epochs}"),
     )
     assert [made.name for made in draft.entries] == ["dropout", "lr"]

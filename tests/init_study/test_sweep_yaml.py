@@ -43,7 +43,7 @@ def drafted(folder: Path, text: str) -> Draft:
 def test_a_sweep_becomes_a_whole_study_file(tmp_path: Path) -> None:
     draft = drafted(tmp_path, SWEEP)
     assert tomllib.loads(study_file_text(draft)) == {
-        "command": ["python", "train.py", "{args}", "--epochs", "{epochs}"],
+        "command": ["{python}", "train.py", "{args}", "--epochs", "{epochs}"],
         "budget": 12,
         "workers": 1,
         "fidelity": {"name": "epochs", "min": 3, "max": 30},

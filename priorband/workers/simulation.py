@@ -43,7 +43,7 @@ class Run:
 
 @final
 @frozen
-class Plan:
+class Workload:
     """The workers and the budget of a simulation."""
 
     workers: int = 1
@@ -104,11 +104,11 @@ def simulate(
     >>> len(runs), max(run.end for run in runs) <= 100
     (47, True)
     """
-    return carried_out(study, benchmark, Plan(workers, budget, continued=continued))
+    return carried_out(study, benchmark, Workload(workers, budget, continued=continued))
 
 
-def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Plan) -> list[Run]:
-    """Run a study on a benchmark as planned; return the runs in the order they ended."""
+def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, work: Workload) -> list[Run]:
+    """Run a study on a benchmark; return the runs in the order they ended."""
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
         raise ArgumentError(
@@ -122,25 +122,25 @@ def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Pla
             "Make the study with the benchmark's own `space` and `fidelity`."
         )
     instant = 1e-9 * study.fidelity.high  # trials that end within it end at the same time
-    limit = plan.budget * study.fidelity.high
+    limit = work.budget * study.fidelity.high
     busy: list[tuple[int, int, _Job]] = []
-    idle, now, paid = list(range(plan.workers)), 0.0, [0.0] * plan.workers
+    idle, now, paid = list(range(work.workers)), 0.0, [0.0] * work.workers
     runs: list[Run] = []
     while True:
-        while idle and limit - (min(paid) if plan.each else sum(paid)) > instant:
+        while idle and limit - (min(paid) if work.each else sum(paid)) > instant:
             try:
                 trial = study.ask()
             except ExhaustedError:
                 limit = 0.0
                 break
-            cost = study.state.history.cost(trial) if plan.continued else trial.fidelity
+            cost = study.state.history.cost(trial) if work.continued else trial.fidelity
             job = _Job(trial, idle.pop(0), now, cost)
             paid[job.worker] += cost
-            heappush(busy, (round((now + cost + plan.pause) / instant), trial.id, job))
+            heappush(busy, (round((now + cost + work.pause) / instant), trial.id, job))
         if not busy:
             return runs
         _, _, job = heappop(busy)
-        now = job.start + job.cost + plan.pause
+        now = job.start + job.cost + work.pause
         outcome = _evaluate(study, evaluate, job.trial)
         runs.append(Run(outcome, job.worker, job.start, now, job.cost))
         idle.append(job.worker)

@@ -30,12 +30,14 @@ from priorband.space.space import Space
 from priorband.space.when import at_least, at_most, between
 from priorband.state import State
 from priorband.study import BaseStudy, Study
+from priorband.timeline.timeline import Run
 from priorband.trial import Observation, Trial
-from priorband.workers.simulation import Run, simulate
+from priorband.workers.simulation import simulate
 
 if TYPE_CHECKING:
     from priorband.durable.open import open_study
     from priorband.durable.study import DurableStudy
+    from priorband.planning.plan import Plan, plan
     from priorband.workers.attempt import Attempt
     from priorband.workers.distributed import rank_attempt, tune_in_group
     from priorband.workers.tuning import Tuned, tune
@@ -62,6 +64,7 @@ __all__ = [
     "Observation",
     "Optimizer",
     "Ordinal",
+    "Plan",
     "Prior",
     "PriorbandError",
     "Replay",
@@ -81,6 +84,7 @@ __all__ = [
     "methods",
     "open_study",
     "optimizer",
+    "plan",
     "prior",
     "rank_attempt",
     "simulate",
@@ -92,8 +96,10 @@ __all__ = [
 _LAZY = {
     "Attempt": "priorband.workers.attempt",
     "DurableStudy": "priorband.durable.study",
+    "Plan": "priorband.planning.plan",
     "Tuned": "priorband.workers.tuning",
     "open_study": "priorband.durable.open",
+    "plan": "priorband.planning.plan",
     "rank_attempt": "priorband.workers.distributed",
     "tune": "priorband.workers.tuning",
     "tune_in_group": "priorband.workers.distributed",

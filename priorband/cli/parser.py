@@ -11,6 +11,7 @@ import priorband
 from priorband.cli import (
     bench_arguments,
     export_command,
+    plan_command,
     repair_commands,
     run_commands,
     status_commands,
@@ -111,6 +112,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         return parser
 
     run_commands.grammar(command)
+    plan_command.grammar(command)
     status_commands.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")

@@ -17,9 +17,10 @@ from priorband.space.config import Config
 from priorband.space.parameters import Integer
 from priorband.space.space import Space
 from priorband.study import Study
+from priorband.timeline.timeline import Run, Workload
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
-from priorband.workers.simulation import Run, Workload, carried_out
+from priorband.workers.simulation import carried_out
 
 ORIGINS = ("uniform", "prior", "incumbent", "mode", "model", "grid")
 """The possible origins of configurations; a column has their indices in this list."""

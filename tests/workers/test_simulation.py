@@ -13,8 +13,9 @@ from priorband.errors import ArgumentError, LossError
 from priorband.samplers import FromUniform
 from priorband.schedulers import ASHA, FullFidelity, Hyperband, Sample
 from priorband.testing import Flaky, noise
+from priorband.timeline.timeline import Workload
 from priorband.trial import Slot
-from priorband.workers.simulation import Workload, carried_out
+from priorband.workers.simulation import carried_out
 
 SPACE = Space({"x": Float(0.0, 1.0)})
 

@@ -56,11 +56,11 @@ LAYERS = {
     "samplers optimizers replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
     "display": "trial storage durable",
+    "benchmarks": "models space fidelity",
     "planning": "space fidelity ladder state samplers optimizers named_methods problem timeline "
     "durable display",
-    "benchmarks": "models space fidelity",
     "workers": "space fidelity trial schedulers optimizers arguments study timeline storage "
-    "durable display",
+    "durable display planning",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "

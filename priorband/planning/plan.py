@@ -73,6 +73,8 @@ class Plan:
     """When the last trial ends."""
     idle: Span
     """The share of the workers' time in which they have nothing to do, from 0 to 1."""
+    continued: bool = True
+    """Whether a promotion resumes from its parent's checkpoint."""
     seconds_per_unit: float | None = None
     """How many seconds a unit of fidelity takes, if known."""
     warnings: tuple[str, ...] = ()
@@ -209,6 +211,7 @@ def make_plan(
         first_full=cases.moment(lambda jobs: first_end(jobs, ladder.top)),
         length=cases.span(length),
         idle=cases.span(lambda jobs: idle_share(jobs, work.workers)),
+        continued=work.continued,
         seconds_per_unit=seconds_per_unit,
         warnings=tuple(advice(inputs, cases)),
     )
@@ -234,6 +237,7 @@ def plan_json(planned: Plan) -> dict[str, Any]:
         "exact": planned.exact,
         "sequences": planned.sequences,
         "capped": planned.capped,
+        "continued": planned.continued,
         **{name: _span_json(getattr(planned, name)) for name in spans},
         "seconds_per_unit": planned.seconds_per_unit,
         "seconds": _span_json(planned.seconds),

@@ -39,6 +39,8 @@ def short_lines(plan: "Plan") -> list[str]:
     brackets = [_arrows(counts) for counts in plan.brackets.values()]
     first = f"Plan: {_trials(plan)}" + (f", brackets {_listed(brackets, 3)}" if brackets else "")
     when, whole = list(summary(plan))[1:3]
+    if plan.promotions.high and plan.continued:
+        whole = f"{whole.removesuffix('.')}, if promotions resume from checkpoints."
     return [f"{first}.", when, whole]
 
 
@@ -115,7 +117,8 @@ def _trials(plan: "Plan") -> str:
     trials = _span(plan.trials, lambda number: f"{number:,.0f}")
     promoted = _span(plan.promotions, lambda number: f"{number:,.0f}")
     least = "at least " if plan.capped else ""
-    return f"{least}{trials} trials, {promoted} of them promotions, {_trainings(plan.trainings)}"
+    noun = "trial" if trials == "1" else "trials"
+    return f"{least}{trials} {noun}, {promoted} of them promotions, {_trainings(plan.trainings)}"
 
 
 def _trainings(number: "Span | float") -> str:
@@ -181,4 +184,13 @@ def _assumptions(plan: "Plan") -> str:
             f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
             "simulated studies, and the tables show one of them. No trial fails in them, and"
         )
-    return f"{exact} each unit of {printable(plan.fidelity.name)} takes equally long."
+    name = printable(plan.fidelity.name)
+    return f"{exact} each unit of {name} takes equally long{_resuming(plan)}."
+
+
+def _resuming(plan: "Plan") -> str:
+    if not plan.promotions.high:
+        return ""
+    if plan.continued:
+        return ", and promotions resume from checkpoints"
+    return ", and promotions start from scratch"

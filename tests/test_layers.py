@@ -55,10 +55,10 @@ LAYERS = {
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
-    "display": "trial storage durable",
+    "display": "trial history timeline storage durable",
     "benchmarks": "models space fidelity",
-    "planning": "space fidelity ladder state samplers optimizers named_methods problem timeline "
-    "durable display",
+    "planning": "space fidelity ladder history state samplers optimizers named_methods problem "
+    "timeline durable display",
     "workers": "space fidelity trial schedulers optimizers arguments study timeline storage "
     "durable display planning",
     "analysis": "fidelity history samplers study benchmarks",

@@ -22,10 +22,14 @@ from priorband.cli.load_objects import (
     load_space,
 )
 from priorband.durable.budget import Budget
+from priorband.durable.open import open_study
 from priorband.errors import ArgumentError
-from priorband.planning.plan import plan, plan_json
+from priorband.planning.left import plan_of_study
+from priorband.planning.plan import Plan, plan, plan_json
+from priorband.storage.addresses import shown
 
 _WORKERS = 4
+_NEW_ONLY = ("fidelity", "method", "space", "budget", "trials")
 
 
 def grammar(command: Command) -> None:
@@ -74,6 +78,8 @@ def grammar(command: Command) -> None:
 
 def _plan(args: argparse.Namespace) -> int:
     add_current_folder_to_path()
+    if args.study is not None:
+        return _print(_study_plan(args), args.json)
     if args.fidelity is None:
         raise ArgumentError(
             "`priorband plan` needs --fidelity, such as --fidelity epochs:1:81, or a study."
@@ -91,7 +97,24 @@ def _plan(args: argparse.Namespace) -> int:
         args.seed,
         not args.from_scratch,
     )
-    if args.json:
+    return _print(planned, args.json)
+
+
+def _study_plan(args: argparse.Namespace) -> Plan:
+    """The plan of an existing study."""
+    # The plan of a study file, `priorband plan study.toml`, begins here: read the file, and call
+    # `plan` with what it says.
+    given = [name for name in _NEW_ONLY if getattr(args, name) is not None]
+    if given:
+        raise ArgumentError(
+            f"--{given[0]} is for a new study: {shown(args.study)} has its own. Leave it out."
+        )
+    with open_study(args.study, read_only=True) as study:
+        return plan_of_study(study, args.workers or _WORKERS, args.seconds_per_unit)
+
+
+def _print(planned: Plan, as_json: bool) -> int:
+    if as_json:
         print(json.dumps(plan_json(planned), indent=2, allow_nan=False))
     else:
         print(planned.text(_columns()))

@@ -4,13 +4,14 @@ from typing import NamedTuple, final
 
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
+from priorband.history import History
 from priorband.optimizers import Optimizer
 from priorband.problem import make_problem
 from priorband.samplers.grid import Grid
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.timeline.in_memory import LossOf, TrialsInMemory
-from priorband.timeline.timeline import Run, Workload, timeline
+from priorband.timeline.timeline import Ongoing, Run, Workload, timeline
 from priorband.timeline.without_configs import ReadsConfigurations, without_configs
 from priorband.values import field_names, frozen
 
@@ -48,6 +49,8 @@ class PlanInputs:
     space: Space | None = None
     trials: int | None = None
     """The most trials that the budget allows."""
+    begun: State | None = None
+    """The state of a study that has begun; trials that run in it start again."""
 
 
 def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJob, ...]:
@@ -56,8 +59,9 @@ def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJo
     No configuration is drawn where that provably makes no difference; see `without_configs`.
     """
     if inputs.space is None or _never_exhausted(inputs.optimizer):
+        optimizer, first = without_configs(inputs.optimizer, inputs.fidelity)
         try:
-            return _jobs(inputs, *without_configs(inputs.optimizer, inputs.fidelity), loss, most)
+            return _jobs(inputs, optimizer, _continued(inputs, first), loss, most)
         except ReadsConfigurations:
             pass
     if inputs.space is None:
@@ -66,7 +70,15 @@ def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJo
             "`space`."
         )
     problem = make_problem(inputs.space, inputs.fidelity, inputs.optimizer, inputs.seed)
-    return _jobs(inputs, inputs.optimizer, problem.start(), loss, most)
+    return _jobs(inputs, inputs.optimizer, _continued(inputs, problem.start()), loss, most)
+
+
+def _continued(inputs: PlanInputs, first: State) -> State:
+    """The first state, or a copy of that of a study that has begun."""
+    if inputs.begun is None:
+        return first
+    history = History.of(inputs.begun.history.events)
+    return State(first.space, first.prior, first.ladder, history, first.regard)
 
 
 def _jobs(
@@ -74,7 +86,8 @@ def _jobs(
 ) -> tuple[PlannedJob, ...]:
     trials = TrialsInMemory(optimizer, state, inputs.seed, loss)
     limit = most if inputs.trials is None else min(most, inputs.trials)
-    runs = timeline(trials, inputs.work, inputs.fidelity.high, most=limit)
+    ongoing = [Ongoing(trial, state.history.cost(trial)) for trial in state.history.running]
+    runs = timeline(trials, inputs.work, inputs.fidelity.high, ongoing=ongoing, most=limit)
     return jobs_of(runs, state.ladder.fidelities)
 
 

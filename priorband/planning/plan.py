@@ -79,6 +79,8 @@ class Plan:
     """How many seconds a unit of fidelity takes, if known."""
     warnings: tuple[str, ...] = ()
     """What does not fit together, each with a proposal."""
+    begun: int = 0
+    """How many trials the study has already; the plan is what is left, and what is running."""
 
     @property
     def brackets(self) -> dict[int, tuple[int, ...]]:
@@ -213,7 +215,8 @@ def make_plan(
         idle=cases.span(lambda jobs: idle_share(jobs, work.workers)),
         continued=work.continued,
         seconds_per_unit=seconds_per_unit,
-        warnings=tuple(advice(inputs, cases)),
+        warnings=tuple(advice(inputs, cases)) if inputs.begun is None else (),
+        begun=0 if inputs.begun is None else len(inputs.begun.history),
     )
 
 
@@ -242,6 +245,7 @@ def plan_json(planned: Plan) -> dict[str, Any]:
         "seconds_per_unit": planned.seconds_per_unit,
         "seconds": _span_json(planned.seconds),
         "warnings": list(planned.warnings),
+        "begun": planned.begun,
     }
 
 

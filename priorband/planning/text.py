@@ -49,6 +49,8 @@ def _title(plan: "Plan") -> str:
     low, high = fidelity_text(fidelity.low), fidelity_text(fidelity.high)
     workers = f"{plan.workers} worker{'' if plan.workers == 1 else 's'}"
     budget = "" if plan.budget is None else f", budget {_trainings(plan.budget)}"
+    if plan.begun:
+        budget = f"{budget} left after {plan.begun} trials"
     return (
         f"{printable(plan.method)}, {printable(fidelity.name)} {low} to {high}{budget}, {workers}"
     )

@@ -63,6 +63,11 @@ class Durations:
         """Add a trial that has ended."""
         self._ended.append(took)
 
+    def seconds_per_unit(self) -> float | None:
+        """The mean seconds of a unit, with all that goes with a trial; None if not measured."""
+        units = sum(took.units for took in self._ended)
+        return sum(took.seconds for took in self._ended) / units if units else None
+
     def model(self, running: tuple[Took, ...] = ()) -> "DurationModel | None":
         """What follows from the trials that have ended, and the units done by those that run.
 

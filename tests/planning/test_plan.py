@@ -271,3 +271,8 @@ def test_a_plan_of_too_many_trials_is_capped_and_says_so() -> None:
     assert planned.capped and len(planned.jobs) == 500 and planned.seconds is None
     assert "Only the first 500 trials are planned" in str(planned)
     assert planned.jobs[:100] == pb.plan(EPOCHS, "hyperband", budget=30).jobs[:100]
+
+
+def test_the_page_shows_a_plan_as_it_is() -> None:
+    page = Path(__file__).parents[2].joinpath("docs", "plan.md").read_text()
+    assert str(pb.plan(pb.Fidelity("epochs", 1, 81), "priorband", 12, 4)) in page

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from priorband.history import History
     from priorband.named_methods import methods, optimizer
     from priorband.optimizers import Optimizer
+    from priorband.planning.plan import Plan, plan
     from priorband.replay import Replay
     from priorband.samplers.ensemble_policy import ensemble
     from priorband.space.beliefs import Beta, Histogram, Mixture, Normal, Uniform, Weights
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from priorband.space.when import at_least, at_most, between
     from priorband.state import State
     from priorband.study import BaseStudy, Study
+    from priorband.timeline.timeline import Run
     from priorband.trial import Observation, Trial
     from priorband.workers.attempt import Attempt
     from priorband.workers.distributed import rank_attempt, tune_in_group
     from priorband.workers.metric_reports import report_metric
-    from priorband.workers.simulation import Run, simulate
+    from priorband.workers.simulation import simulate
     from priorband.workers.tuning import Tuned, tune
 
 __version__ = "0.1.0"
@@ -64,6 +66,7 @@ __all__ = [
     "Observation",
     "Optimizer",
     "Ordinal",
+    "Plan",
     "Prior",
     "PriorbandError",
     "Replay",
@@ -83,6 +86,7 @@ __all__ = [
     "methods",
     "open_study",
     "optimizer",
+    "plan",
     "prior",
     "rank_attempt",
     "report_metric",
@@ -101,6 +105,7 @@ _HOMES = {
     "history": ("History",),
     "named_methods": ("methods", "optimizer"),
     "optimizers": ("Optimizer",),
+    "planning.plan": ("Plan", "plan"),
     "replay": ("Replay",),
     "samplers.ensemble_policy": ("ensemble",),
     "space.beliefs": ("Beta", "Histogram", "Mixture", "Normal", "Uniform", "Weights"),
@@ -112,11 +117,12 @@ _HOMES = {
     "space.when": ("at_least", "at_most", "between"),
     "state": ("State",),
     "study": ("BaseStudy", "Study"),
+    "timeline.timeline": ("Run",),
     "trial": ("Observation", "Trial"),
     "workers.attempt": ("Attempt",),
     "workers.distributed": ("rank_attempt", "tune_in_group"),
     "workers.metric_reports": ("report_metric",),
-    "workers.simulation": ("Run", "simulate"),
+    "workers.simulation": ("simulate",),
     "workers.tuning": ("Tuned", "tune"),
 }
 """The names of each module; a test compares them with the imports above."""

@@ -50,18 +50,22 @@ LAYERS = {
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers named_methods arguments",
     "study": "space fidelity trial events state optimizers replay arguments problem",
+    "timeline": "fidelity ladder trial events history space state schedulers samplers optimizers",
     "storage": "",
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers replay arguments problem study storage",
     "repair": "space trial events history problem storage durable",
-    "display": "trial storage durable",
+    "display": "trial history timeline storage durable",
     "benchmarks": "models space fidelity",
-    "workers": "space fidelity trial schedulers optimizers arguments study storage durable display",
+    "planning": "space fidelity ladder history state samplers optimizers named_methods problem "
+    "timeline durable display",
+    "workers": "space fidelity trial schedulers optimizers arguments study timeline storage "
+    "durable display planning",
     "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
-    "named_methods study durable display benchmarks workers analysis",
+    "named_methods study timeline durable display benchmarks workers analysis",
     "init_study": "",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")

@@ -18,7 +18,7 @@ import priorband as pb
 
 ROOT = Path(__file__).parent.parent
 NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors")
-MOST_FLAT_NAMES = 44
+MOST_FLAT_NAMES = 46
 KEPT = [
     "optimizer",
     "methods",

@@ -12,6 +12,7 @@ from priorband.cli import (
     bench_arguments,
     export_command,
     init_command,
+    plan_command,
     repair_commands,
     run_commands,
     status_commands,
@@ -114,6 +115,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
 
     init_command.grammar(command)
     run_commands.grammar(command)
+    plan_command.grammar(command)
     status_commands.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import final
 
 from priorband.errors import StudyFileError
-from priorband.study_file.positions import Span, line_and_column
+from priorband.study_file.positions import TextSpan, line_and_column
 from priorband.values import frozen
 
 _PASSWORD = re.compile(r"(://[^:@/\s\"']*:)([^\s\"']+)@")
@@ -20,7 +20,7 @@ _WIDTH = 68  # columns that are shown of a longer one
 class Mistake:
     """Something wrong in a text, and where; None for what is missing in all of it."""
 
-    span: Span | None
+    span: TextSpan | None
     message: str
 
 
@@ -45,10 +45,10 @@ def _described(name: str, text: str, mistake: Mistake) -> str:
     return f"{name}:{line}:{column}: {mistake.message}\n{excerpt(text, mistake.span)}"
 
 
-def excerpt(text: str, span: Span) -> str:
+def excerpt(text: str, span: TextSpan) -> str:
     r"""The line in which a part of a text begins, and carets below that part.
 
-    >>> print(excerpt("a = 1\nworkers = 0", Span(16, 17)))
+    >>> print(excerpt("a = 1\nworkers = 0", TextSpan(16, 17)))
       2 | workers = 0
         |           ^
     """

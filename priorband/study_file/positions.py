@@ -25,7 +25,7 @@ _SPACE_AND_LINES = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
 
 @final
 @frozen
-class Span:
+class TextSpan:
     """A part of a text, from one offset up to another."""
 
     start: int
@@ -37,8 +37,8 @@ class Span:
 class KeyPosition:
     """Where a key and its value are. An item of a list has no key, a table has one per header."""
 
-    key: Span
-    value: Span
+    key: TextSpan
+    value: TextSpan
 
 
 def find_positions(text: str) -> dict[Path, KeyPosition]:
@@ -46,7 +46,7 @@ def find_positions(text: str) -> dict[Path, KeyPosition]:
 
     >>> found = find_positions('a.b = [1, 22]\n[c]\nd = "x"')
     >>> found["a", "b", 1].value, found["c", "d"].key
-    (Span(start=10, end=12), Span(start=18, end=19))
+    (TextSpan(start=10, end=12), TextSpan(start=18, end=19))
     """
     return _Scanner(text).document()
 
@@ -91,7 +91,7 @@ class _Scanner:
         keys = self._keys()
         self._skip(_SPACE)
         self.at += 2 if is_list else 1
-        header = Span(start, self.at)
+        header = TextSpan(start, self.at)
         path: Path = ()
         for number, (name, span) in enumerate(keys, start=1):
             path = (*path, name)
@@ -121,7 +121,7 @@ class _Scanner:
         """Note where a key is, unless it is a table that was named before."""
         self.found.setdefault(path, entry)
 
-    def _keys(self) -> list[tuple[str, Span]]:
+    def _keys(self) -> list[tuple[str, TextSpan]]:
         """Read a key, or several with dots between them."""
         keys = []
         while True:
@@ -131,13 +131,13 @@ class _Scanner:
             if quoted:
                 pattern = _BASIC if self._sees('"') else _LITERAL
             raw = self._skip(pattern)
-            keys.append((_text_of(raw) if quoted else raw, Span(start, self.at)))
+            keys.append((_text_of(raw) if quoted else raw, TextSpan(start, self.at)))
             self._skip(_SPACE)
             if not self._sees("."):
                 return keys
             self.at += 1
 
-    def _value(self, path: Path) -> Span:
+    def _value(self, path: Path) -> TextSpan:
         start = self.at
         if self._sees("["):
             self._list(path)
@@ -152,7 +152,7 @@ class _Scanner:
         else:
             raw = self._skip(_OTHER)
             self.at -= len(raw) - len(raw.rstrip())
-        return Span(start, self.at)
+        return TextSpan(start, self.at)
 
     def _list(self, path: Path) -> None:
         self.at += 1

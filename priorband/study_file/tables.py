@@ -10,7 +10,7 @@ from priorband.errors import StudyFileError
 from priorband.study_file.keys import Keys
 from priorband.study_file.kinds import Kind
 from priorband.study_file.mistakes import Mistake, proposal, study_file_error
-from priorband.study_file.positions import KeyPosition, Span, find_positions, line_and_column
+from priorband.study_file.positions import KeyPosition, TextSpan, find_positions, line_and_column
 from priorband.study_file.positions import Path as KeyPath
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)")
@@ -48,7 +48,7 @@ class Source:
         """Note a mistake at a part of a string."""
         value = self.entries[path].value
         start = self.text.find(part, value.start, value.end)
-        span = value if start < 0 else Span(start, start + len(part))
+        span = value if start < 0 else TextSpan(start, start + len(part))
         self.mistakes.append(Mistake(span, message))
 
     def note(self, path: KeyPath, message: str) -> None:
@@ -68,7 +68,7 @@ class Source:
         if place and place[1]:
             lines = self.text.split("\n")[: int(place[1]) - 1]
             offset = sum(len(line) + 1 for line in lines) + int(place[2]) - 1
-        mistake = Mistake(Span(offset, offset + 1), f"This is not valid TOML: {what}.")
+        mistake = Mistake(TextSpan(offset, offset + 1), f"This is not valid TOML: {what}.")
         hint = _syntax_hint(self.text, offset)
         if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
             mistake = _second(self.text, offset)
@@ -95,7 +95,7 @@ def _second(text: str, offset: int) -> Mistake:
     match = re.match(r"\s*(\[+[^\]]*\]+|[^=]*[^=\s])", written)
     start, end = match.span(1) if match else (0, len(written))
     message = f"`{written[start:end]}` is there twice. Drop one of them."
-    return Mistake(Span(line + start, line + end), message)
+    return Mistake(TextSpan(line + start, line + end), message)
 
 
 def _syntax_hint(text: str, offset: int) -> str:

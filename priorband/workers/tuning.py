@@ -22,6 +22,7 @@ from priorband.errors import ArgumentError, HaltedError, MethodError, StorageErr
 from priorband.fidelity import Fidelity
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
+from priorband.planning.announce import announce
 from priorband.space.config import Config
 from priorband.space.prior import Prior
 from priorband.space.space import Space
@@ -166,7 +167,9 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
     jobs = [WorkerJob(opening, objective, options, mask, show == "quiet") for mask in shared]
-    return run_study(opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown))
+    return run_study(
+        opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown), workers
+    )
 
 
 def run_study(
@@ -174,6 +177,7 @@ def run_study(
     budget: BudgetLike,
     show: Show | None,
     work: Callable[[DurableStudy, Display], list[WorkerEnd]],
+    workers: int = 1,
 ) -> Tuned:
     """Start or resume a study, run `work` on it, and return the result."""
     limits = None if budget is None else as_budget(budget)
@@ -191,6 +195,7 @@ def run_study(
                 f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
                 "full trainings."
             )
+        announce(opened, workers, show)
         with display(opened, show) as shown:
             ends = work(opened, shown)
             opened.refresh()

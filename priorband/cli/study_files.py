@@ -34,17 +34,17 @@ def _schema(args: argparse.Namespace) -> int:
 def use_study_file(args: argparse.Namespace) -> None:
     """Replace a study file in the place of STUDY by its study.
 
-    `run` and `worker` get the whole file as `study_file`. The other commands need only its place,
-    and work if something else is wrong with it.
+    `run`, `worker` and `plan` get the whole file as `study_file`. The other commands need only its
+    place, and work if something else is wrong with it.
     """
     args.study_file = None
     study = getattr(args, "study", None)
     if not isinstance(study, str) or not is_study_file(study):
         return
-    if getattr(args, "runs_trials", False):
+    if getattr(args, "runs_trials", False) or getattr(args, "plans", False):
         args.study_file = read_study_file(study)
         args.study = args.study_file.study
-        if args.show != "quiet":
+        if getattr(args, "show", None) != "quiet":
             for note in args.study_file.notes:
                 print(f"Note: {printable(note)}", file=sys.stderr)
     else:

@@ -53,3 +53,61 @@ def test_the_plan_of_a_study_is_what_is_left_of_it(here: Fixtures, tmp_path: Pat
     done = run_here(("plan", tmp_path, "--budget", "9"), *here)
     assert done.returncode == 1 and "--budget is for a new study" in done.stderr
     assert "left after 5 trials" in run_here(("plan", tmp_path), *here).stdout
+
+
+FILE = """\
+command = ["{python}", "train.py", "{x}", "{epochs}"]
+budget = { trainings = 6, hours = 5 }
+workers = 3
+method = "hyperband"
+seed = 5
+fidelity = { name = "epochs", min = 1, max = 27 }
+
+[space]
+x = { float = [0, 1] }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A study file."""
+    (tmp_path / "study.toml").write_text(FILE)
+    return tmp_path / "study.toml"
+
+
+def test_the_plan_of_a_study_file_is_that_of_what_it_says(here: Fixtures, file: Path) -> None:
+    epochs = pb.Fidelity("epochs", 1, 27)
+    done = run_here(("plan", file), *here)
+    expected = pb.plan(epochs, "hyperband", budget=6, workers=3, seed=5)
+    assert (done.stdout, done.stderr) == (f"{expected}\n", "")
+    assert [*file.parent.iterdir()] == [file]  # no study was begun
+    words = ("--budget", "4", "--workers", "2", "--method", "asha", "--fidelity", "steps:1:9")
+    done = run_here(("plan", file, *words), *here)
+    expected = pb.plan(pb.Fidelity("steps", 1, 9), "asha", budget=4, workers=2, seed=5)
+    assert done.stdout == f"{expected}\n"
+
+
+def test_a_file_without_a_fidelity_plans_full_trainings(here: Fixtures, file: Path) -> None:
+    lines = [line for line in FILE.splitlines() if not line.startswith(("fidelity", "budget"))]
+    file.write_text("\n".join(lines).replace(', "{epochs}"', ""))
+    said = run_here(("plan", file), *here).stdout
+    assert said.startswith("hyperband, full trainings only, budget 12 trainings, 3 workers\n")
+    assert "Nothing is promoted, the first full result comes after 1 training." in said
+    assert "With a fidelity, such as epochs from 1 to 27" in " ".join(said.split())
+
+
+def test_a_file_whose_study_has_begun_plans_what_is_left(here: Fixtures, file: Path) -> None:
+    space, epochs = pb.Space({"x": pb.Float(0, 1)}), pb.Fidelity("epochs", 1, 27)
+    with pb.open_study(file.parent / "runs" / "study", space, epochs, method="hyperband") as study:
+        study.limit(6)
+        study.tell(study.ask(), 0.5)
+    left = json.loads(run_here(("plan", file, "--json"), *here).stdout)
+    assert (left["begun"], left["workers"]) == (1, 3)
+    done = run_here(("plan", file, "--budget", "9"), *here)
+    assert done.returncode == 1 and "--budget is for a new study" in done.stderr
+
+
+def test_mistakes_in_a_file_are_shown_with_their_line(here: Fixtures, file: Path) -> None:
+    file.write_text(FILE.replace("workers = 3", "wrokers = 3"))
+    done = run_here(("plan", file), *here)
+    assert done.returncode == 1 and "study.toml:3:1" in done.stderr, done.stderr

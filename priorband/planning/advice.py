@@ -39,9 +39,12 @@ def _uses_rungs(inputs: PlanInputs) -> bool:
 
 
 def _single_rung(fidelity: Fidelity, eta: int) -> str:
+    problem = "There is one rung only: every trial is a full training."
     low = _low(fidelity, eta**2)
-    proposal = f"low={_number(low)} gives three rungs" if low > 0 else "Raise high"
-    return f"There is one rung only: every trial is a full training. With eta={eta}, {proposal}."
+    if low <= 0 and fidelity.low == fidelity.high:
+        return f"{problem} With a fidelity, such as epochs from 1 to 27, most trials are short."
+    bound = f"low={_number(low)}" if low > 0 else f"high={_number(fidelity.low * eta**2)}"
+    return f"{problem} With eta={eta}, {bound} gives three rungs."
 
 
 def _about_the_ladder(inputs: PlanInputs, cases: PlanCases, ladder: Ladder) -> Iterator[str]:

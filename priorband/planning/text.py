@@ -47,13 +47,14 @@ def short_lines(plan: "Plan") -> list[str]:
 def _title(plan: "Plan") -> str:
     fidelity = plan.fidelity
     low, high = fidelity_text(fidelity.low), fidelity_text(fidelity.high)
+    trained = f"{printable(fidelity.name)} {low} to {high}"
+    if _has_no_fidelity(plan):
+        trained = "full trainings only"
     workers = f"{plan.workers} worker{'' if plan.workers == 1 else 's'}"
     budget = "" if plan.budget is None else f", budget {_trainings(plan.budget)}"
     if plan.begun:
         budget = f"{budget} left after {plan.begun} trials"
-    return (
-        f"{printable(plan.method)}, {printable(fidelity.name)} {low} to {high}{budget}, {workers}"
-    )
+    return f"{printable(plan.method)}, {trained}{budget}, {workers}"
 
 
 def _rungs(plan: "Plan") -> Iterator[str]:
@@ -101,12 +102,15 @@ def _listed(texts: list[str], most: int) -> str:
 def summary(plan: "Plan") -> Iterator[str]:
     """Three sentences: the trials, the first results, and the time."""
     yield f"{_trials(plan)}."
-    promotion = "Nothing is promoted"
+    promotion, comes = "Nothing is promoted", " comes"
     if plan.first_promotion is not None:
-        promotion = f"The first promotion comes after {_time(plan, plan.first_promotion)}"
+        promotion, comes = (
+            f"The first promotion comes after {_time(plan, plan.first_promotion)}",
+            "",
+        )
     full = "no trial is trained in full"
     if plan.first_full is not None:
-        full = f"the first full result after {_time(plan, plan.first_full)}"
+        full = f"the first full result{comes} after {_time(plan, plan.first_full)}"
     yield f"{promotion}, {full}."
     if plan.capped:
         yield f"Only the first {len(plan.jobs):,} trials are planned: the budget allows more."
@@ -140,7 +144,15 @@ def _time(plan: "Plan", span: Span) -> str:
     if plan.seconds_per_unit is not None:
         per_unit = plan.seconds_per_unit
         return _span(span, lambda units: about(units * per_unit))
-    return f"{_span(span, _units)} {printable(plan.fidelity.name)}"
+    units = _span(span, _units)
+    if _has_no_fidelity(plan):
+        return f"{units} training{'s' * (units != '1')}"
+    return f"{units} {printable(plan.fidelity.name)}"
+
+
+def _has_no_fidelity(plan: "Plan") -> bool:
+    """Whether each trial is a full training, and there is no unit to count in."""
+    return plan.fidelity.low == plan.fidelity.high == 1
 
 
 def _units(number: float) -> str:
@@ -186,8 +198,10 @@ def _assumptions(plan: "Plan") -> str:
             f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
             "simulated studies, and the tables show one of them. No trial fails in them, and"
         )
-    name = printable(plan.fidelity.name)
-    return f"{exact} each unit of {name} takes equally long{_resuming(plan)}."
+    unit = f"unit of {printable(plan.fidelity.name)}"
+    if _has_no_fidelity(plan):
+        unit = "training"
+    return f"{exact} each {unit} takes equally long{_resuming(plan)}."
 
 
 def _resuming(plan: "Plan") -> str:

@@ -56,6 +56,9 @@ def test_a_single_rung_is_worth_a_warning_unless_the_method_wants_it() -> None:
         "rungs."
     )
     assert pb.plan(short, "random").warnings == ()
+    with pytest.warns(pb.errors.SingleRungWarning):
+        shorter = pb.Fidelity("epochs", 2, 3)
+    assert warned(shorter, "hyperband").endswith("With eta=3, high=18 gives three rungs.")
 
 
 def test_more_workers_than_the_budget_can_feed_are_worth_a_warning() -> None:

@@ -8,6 +8,7 @@
     ├── TrialError        (ValueError)    a trial that is unknown, or was told already
     ├── LossError         (TypeError)     a loss that is not a number
     ├── ExhaustedError    (RuntimeError)  nothing is left to try, or the budget is handed out
+    ├── StudyFileError    (ValueError)    a mistake in a study file, with its line and column
     ├── FormatError       (ValueError)    data that is not a study, or is from a newer version
     ├── DamagedError      (RuntimeError)  a study whose records are not what was written
     ├── MismatchError     (ValueError)    a study opened with another problem than its own
@@ -42,6 +43,7 @@ __all__ = [
     "SingleRungWarning",
     "SpaceError",
     "StorageError",
+    "StudyFileError",
     "TrialError",
 ]
 
@@ -76,6 +78,10 @@ class LossError(PriorbandError, TypeError):
 
 class ExhaustedError(PriorbandError, RuntimeError):
     """Nothing is left to try, or the budget is handed out."""
+
+
+class StudyFileError(PriorbandError, ValueError):
+    """A mistake in a study file; the message has its line and column."""
 
 
 class FormatError(PriorbandError, ValueError):

@@ -56,18 +56,23 @@ LAYERS = {
     "results": "notebook space trial history",
     "study": "notebook attribute_hints space fidelity trial events state optimizers replay "
     "arguments problem results",
+    "timeline": "fidelity ladder trial events history space state schedulers samplers optimizers",
     "storage": "",
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers method_names replay arguments problem results study storage",
     "repair": "space trial events history problem storage durable",
-    "display": "trial brackets schedulers storage durable",
+    "display": "trial history brackets schedulers timeline storage durable",
     "benchmarks": "models space fidelity",
+    "planning": "space fidelity ladder history state samplers optimizers named_methods problem "
+    "timeline durable display",
     "workers": "notebook attribute_hints space fidelity trial schedulers optimizers arguments "
-    "results study storage durable display",
+    "results study timeline storage durable display planning",
+    "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
-    "named_methods study durable display benchmarks workers analysis",
+    "named_methods study timeline durable display benchmarks workers analysis",
+    "init_study": "",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 
@@ -89,7 +94,7 @@ ALLOWED_ALL_THE_SAME = {
 NOWHERE = {"random", "secrets", "uuid"}
 NOT_BEFORE_THEY_ARE_NEEDED = {
     *("jahs_bench", "matplotlib", "onnxruntime", "pandas", "pyarrow", "rich", "scipy", "sklearn"),
-    *("torch", "xgboost"),
+    *("torch", "xgboost", "yaml"),
 }
 MADE_OF_A_SEED = ("default_rng", "RandomState")
 OF_NUMPY_RANDOM = {"BitGenerator", "Generator", "PCG64", "SeedSequence", "bit_generator"}

@@ -1,6 +1,7 @@
 """Public names as an editor shows them: typed signatures, and docstrings that explain them."""
 
 import ast
+import importlib
 import inspect
 import re
 import subprocess
@@ -17,7 +18,7 @@ import priorband as pb
 
 ROOT = Path(__file__).parent.parent
 NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors")
-MOST_FLAT_NAMES = 43
+MOST_FLAT_NAMES = 46
 KEPT = [
     "optimizer",
     "methods",
@@ -74,6 +75,24 @@ def test_the_flat_namespace_has_the_names_that_people_type() -> None:
     assert len([name for name in pb.__all__ if name not in NAMESPACES]) <= MOST_FLAT_NAMES
     assert {*KEPT} <= {*pb.__all__}
     assert {*NAMESPACES} <= {*dir(pb)}
+
+
+def test_names_come_from_where_type_checkers_look_for_them() -> None:
+    tree = ast.parse(Path(pb.__file__).read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    for node in imports:
+        for alias in node.names if (node.module or "").startswith("priorband.") else ():
+            module = importlib.import_module(str(node.module))
+            assert getattr(pb, alias.name) is getattr(module, alias.name)
+    assert not hasattr(pb, "Studdy")
+
+
+def test_reporting_a_metric_needs_no_numpy() -> None:
+    script = "import sys, priorband; priorband.report_metric(loss=1); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    loaded = {*done.stdout.split()}
+    assert "priorband.workers.metric_reports" in loaded, done.stderr
+    assert not loaded & {"numpy", "scipy", "rich", "multiprocessing", "priorband.space"}
 
 
 def test_no_public_name_is_both_a_function_and_a_module() -> None:

@@ -12,9 +12,10 @@ Command = Callable[[str, str], argparse.ArgumentParser]
 """Creates the parser of a command from its name and a one-line summary."""
 
 STUDY = (
-    "a folder, such as runs/resnet, or postgresql://user@host/database#resnet. Anyone on this "
-    "machine can see a password that is part of a command: set PGPASSWORD, write it to ~/.pgpass, "
-    "or name a service in ~/.pg_service.conf, as in postgresql:///?service=lab#resnet"
+    "a folder, such as runs/resnet, a study file, such as study.toml, or "
+    "postgresql://user@host/database#resnet. Anyone on this machine can see a password that is "
+    "part of a command: set PGPASSWORD, write it to ~/.pgpass, or name a service in "
+    "~/.pg_service.conf, as in postgresql:///?service=lab#resnet"
 )
 
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")

@@ -19,6 +19,7 @@ from typing import TextIO
 
 from priorband.cli.argument_types import without_secrets
 from priorband.cli.parser import parse
+from priorband.cli.study_files import use_study_file
 from priorband.display.text import paragraphs, printable
 from priorband.errors import HaltedError, PriorbandError, StorageError
 
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
+        use_study_file(args)
         code: int = args.command(args)
         return code
     except KeyboardInterrupt:
@@ -52,7 +54,8 @@ def _run(args: argparse.Namespace) -> int:
         _discard_output()
         return 141
     except Exception as error:
-        return _report_error(error, args.argv)
+        place = getattr(args, "study", None)  # a study file may hold an address, too
+        return _report_error(error, [*args.argv, *([place] if isinstance(place, str) else [])])
 
 
 def _discard_output() -> None:

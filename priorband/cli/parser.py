@@ -11,10 +11,13 @@ import priorband
 from priorband.cli import (
     bench_arguments,
     export_command,
+    init_command,
+    plan_command,
     repair_commands,
     run_commands,
     show_command,
     status_commands,
+    study_files,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
@@ -148,9 +151,12 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
         parsers[path] = parser
         return parser
 
+    init_command.grammar(command)
     run_commands.grammar(command)
+    plan_command.grammar(command)
     status_commands.grammar(command)
     show_command.grammar(command)
+    study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)

@@ -28,13 +28,18 @@ from priorband.cli.load_objects import (
     load_objective,
     load_space,
 )
+from priorband.cli.study_files import (
+    file_objective,
+    file_problem,
+    limits,
+    mismatch_of_file,
+)
 from priorband.display.displays import Show
 from priorband.display.text import paragraphs, printable
-from priorband.durable.budget import Budget
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.open import creation, journal_at
 from priorband.durable.study import LEASE
-from priorband.errors import FormatError, HaltedError, SpaceError
+from priorband.errors import FormatError, HaltedError, MismatchError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.space.space import Space
 from priorband.storage.addresses import shown
@@ -43,19 +48,23 @@ from priorband.workers.open_with_retry import retried
 from priorband.workers.trial_starter import STARTS
 from priorband.workers.tuning import tune
 
-_BUDGET = ("trainings", "trials", "cost", "hours")
 _SHOWN = {
     "plain": "print lines without control codes, as when output is piped",
     "json": "print one JSON object per line",
     "quiet": "print nothing, except for an error that ends the command",
 }
-_OPTIONS = ("trial_seconds", "step_seconds", "grace", "patience", "keep", "show_output")
+_OPTIONS = (
+    *("trial_seconds", "step_seconds", "grace", "patience", "keep", "show_output"),
+    *("workers", "gpus_per_trial", "folder", "lease", "retries", "start"),
+)
+_OVERRIDE = "With a study file in place of STUDY, options override what the file says."
 
 
 def grammar(command: Command) -> None:
     """Add the parsers of the two commands."""
     run = command("run", "start or resume a study, and run trials until its budget is used up")
     _add_worker_arguments(run)
+    run.description = f"{run.description}. {_OVERRIDE}"
     new = run.add_argument_group("the study, if it is new")
     new.add_argument(
         "--space",
@@ -85,7 +94,7 @@ def grammar(command: Command) -> None:
     limits.add_argument(
         "--hours", type=above_zero, metavar="H", help="hours during which any worker is active"
     )
-    run.set_defaults(command=_run)
+    run.set_defaults(command=_run, parser=run, runs_trials=True)
     worker = command("worker", "add workers to an existing study")
     _add_worker_arguments(worker)
     worker.add_argument(
@@ -94,7 +103,8 @@ def grammar(command: Command) -> None:
         help="exit when no trial is left to start (default: stay while other workers run the "
         "last trials, in case one is given back)",
     )
-    worker.set_defaults(command=_worker)
+    worker.description = f"{worker.description}. {_OVERRIDE}"
+    worker.set_defaults(command=_worker, parser=worker, runs_trials=True)
 
 
 def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,10 +112,9 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objective",
         type=object_name,
-        required=True,
         metavar="WHERE",
         help="function that is called with a trial and returns its loss: file.py:function or "
-        "module:function",
+        "module:function; not needed with a study file",
     )
     parser.add_argument(
         "--method",
@@ -114,7 +123,7 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
         help="one of `priorband methods`, or module:name for one of your own",
     )
     here = parser.add_argument_group("workers on this machine")
-    here.add_argument("--workers", type=count, default=1, metavar="N", help="how many (default 1)")
+    here.add_argument("--workers", type=count, metavar="N", help="how many (default 1)")
     here.add_argument("--gpus-per-trial", type=_gpus, metavar="K", help="GPUs for each worker")
     here.add_argument(
         "--folder", metavar="DIR", help="folder for checkpoints, if the study is in a database"
@@ -141,7 +150,6 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     here.add_argument(
         "--lease",
         type=above_zero,
-        default=LEASE,
         metavar="S",
         help=f"seconds until the trial of a silent worker goes to another (default {LEASE:g})",
     )
@@ -155,7 +163,6 @@ def _add_worker_arguments(parser: argparse.ArgumentParser) -> None:
     here.add_argument(
         "--start",
         choices=STARTS,
-        default="warm",
         help="how trials start: in a process of their own, forked where the objective's module is "
         "imported already (warm, the default), or from nothing (cold); or in the worker's own, so "
         "that a trial that hangs or crashes takes the worker with it (same-process)",
@@ -193,53 +200,77 @@ def _gpus(text: str) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     add_current_folder_to_path()
-    limits = {name: getattr(args, name) for name in _BUDGET if getattr(args, name) is not None}
-    budget = Budget(**limits) if limits else None
-    objective = load_objective(args.objective)
-    problem = _problem(args)
+    budget, objective = limits(args), _objective(args)
+    if args.study_file is None:
+        problem = _problem(args) | {"seed": args.seed, "maximize": args.maximize}
+    else:
+        problem = file_problem(args, args.study_file) | {"new": _stored(args.study) is None}
     if problem.pop("new") and budget is None:
+        in_file = "" if args.study_file is None else f" Or write budget = 12 in {args.argv[1]}."
         raise SpaceError(
             f"{printable(_place(args))} is a new study and needs a budget: --budget 12 for 12 "
-            "full trainings, or --trials, --cost or --hours."
+            f"full trainings, or --trials, --cost or --hours.{in_file}"
         )
-    problem |= {"seed": args.seed, "maximize": args.maximize}
     return _work(args, objective, problem | {"budget": budget})
 
 
 def _worker(args: argparse.Namespace) -> int:
     add_current_folder_to_path()
-    objective = load_objective(args.objective)
+    objective = _objective(args)
     if _stored(args.study) is None:
         raise FormatError(
             f"There is no study in {printable(_place(args))}, and `worker` adds workers to one "
-            f"that exists.{nearby_studies(args.study)} To create it: priorband run "
-            f"{printable(shlex.quote(_place(args)))} --objective {args.objective} --budget 12"
+            f"that exists.{nearby_studies(args.study)} To create it: {_creating_command(args)}"
         )
-    return _work(args, objective, {"wait": not args.leave})
+    problem = {} if args.study_file is None else file_problem(args, args.study_file)
+    wait = {"wait": False} if args.leave else {}
+    return _work(args, objective, problem | wait)
+
+
+def _creating_command(args: argparse.Namespace) -> str:
+    """The command that creates the study that `worker` did not find."""
+    if args.study_file is not None:
+        return f"priorband run {printable(shlex.quote(args.argv[1]))}"
+    place = printable(shlex.quote(_place(args)))
+    return f"priorband run {place} --objective {args.objective} --budget 12"
+
+
+def _objective(args: argparse.Namespace) -> Any:
+    """The objective of the command line, or of the study file."""
+    if args.objective is not None:
+        return load_objective(args.objective)
+    if args.study_file is None:
+        args.parser.error(
+            "the following arguments are required: --objective, unless STUDY is a study file"
+        )
+    return file_objective(args.study_file)
 
 
 def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int:
     allowed_attempts(args.retries)
-    optimizer = None if args.method is None else load_method(args.method)
-    options = {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
-    options |= {"workers": args.workers, "gpus_per_trial": args.gpus_per_trial}
-    options |= {"folder": args.folder, "lease": args.lease, "retries": args.retries}
-    show: Show | None = args.show or ("plain" if args.show_output else None)
+    file = args.study_file
+    method = args.method or (file and file.method)
+    optimizer = None if method is None else load_method(method)
+    options = dict(file.options) if file is not None else {}
+    options |= {name: getattr(args, name) for name in _OPTIONS if getattr(args, name) is not None}
+    shown_as = options.pop("show", None)
+    options |= more
+    show: Show | None = args.show or shown_as or ("plain" if options.get("show_output") else None)
     try:
         tune(
             objective,
             study=args.study,
             method=optimizer,
-            start=args.start,
             show=show,
             **options,
-            **more,
         )
     except (KeyboardInterrupt, SystemExit) as stopped:
         code = stopped.code if isinstance(stopped, SystemExit) else 130
         if show != "quiet":
             print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
+    except MismatchError as error:
+        raise error if file is None else mismatch_of_file(error, file) from None
     except HaltedError as halted:
         if show in ("quiet", "json"):
             raise

@@ -17,7 +17,7 @@ from priorband.durable.study import DurableStudy
 from priorband.storage.identity import liveness
 from priorband.storage.journal import Lease
 from priorband.trial import Observation
-from priorband.values import frozen
+from priorband.values import frozen, replaced
 
 LEASE_DELAY = 5.0  # seconds a trial may be without a lease: leases are read before trials
 
@@ -156,6 +156,16 @@ def study_overview(
         startup=ledger.startup,
         startup_share=ledger.startup / both if both else None,
     )
+
+
+def with_time_left(overview: Overview, planned: float | None) -> Overview:
+    """An overview with the time left by the plan, or until another limit is reached before."""
+    if planned is None:
+        return overview
+    known = overview.seconds_left
+    if known is not None and {"hours", "cost"} & overview.budget.limits.keys():
+        planned = min(planned, known)
+    return replaced(overview, seconds_left=planned)
 
 
 def as_json(overview: Overview) -> dict[str, Any]:

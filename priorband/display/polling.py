@@ -3,7 +3,8 @@
 import time
 from typing import final
 
-from priorband.display.overview import Overview, study_overview
+from priorband.display.measured_time import MeasuredTrials, TimeLeft
+from priorband.display.overview import Overview, study_overview, with_time_left
 from priorband.display.pace import UNKNOWN, pace
 from priorband.display.recent import RecentReader
 from priorband.durable.study import DurableStudy
@@ -27,6 +28,8 @@ class StudyWatcher:
         self.study = study
         self._recent = RecentReader(study, in_full)
         self._pace, self._seq = UNKNOWN, -1
+        self._measured = MeasuredTrials()
+        self._left = TimeLeft(self._measured)
 
     def read(self) -> Overview:
         """The overview of the study as it is now, with what other processes have written."""
@@ -35,10 +38,14 @@ class StudyWatcher:
         study.refresh()
         seq = study.ledger.seq
         if seq != self._seq:
-            rows = study.journal.read(max(seq - RECENT, 0))
-            self._pace, self._seq = pace([row for row in rows if row.seq <= seq]), seq
+            read = study.journal.read(max(seq - RECENT, 0))
+            rows = [row for row in read if row.seq <= seq]
+            new = [row for row in rows if row.seq > self._seq]
+            self._measured.read(new, study.state.history)
+            self._pace, self._seq = pace(rows), seq
         overview = study_overview(study, leases, now, self._pace)
-        return replaced(overview, recent=self._recent.read())
+        planned = self._left.estimate(study, leases, now, overview.workers)
+        return replaced(with_time_left(overview, planned), recent=self._recent.read())
 
 
 @final

@@ -17,9 +17,10 @@ from priorband.space.config import Config
 from priorband.space.parameters import Integer
 from priorband.space.space import Space
 from priorband.study import Study
+from priorband.timeline.timeline import Run, Workload
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
-from priorband.workers.simulation import Plan, Run, carried_out
+from priorband.workers.simulation import carried_out
 
 ORIGINS = ("uniform", "prior", "incumbent", "mode", "model", "grid")
 """The possible origins of configurations; a column has their indices in this list."""
@@ -79,8 +80,8 @@ class RunRecord:
 def run_case(case: Case, benchmark: Benchmark, centres: Centres) -> RunRecord:
     """Run a case in simulated time."""
     setup = set_up_case(case, benchmark, centres)
-    plan = Plan(case.workers, case.budget, each=True, pause=setup.pause)
-    return _record(case, setup, carried_out(setup.study, setup.benchmark, plan))
+    work = Workload(case.workers, case.budget, each=True, pause=setup.pause)
+    return _record(case, setup, carried_out(setup.study, setup.benchmark, work))
 
 
 def _record(case: Case, setup: CaseSetup, runs: Sequence[Run]) -> RunRecord:

@@ -187,8 +187,14 @@ class Checkpoints:
             name = None if folder is None else self._left_by(folder, trial, attempt, say)
             return None if name is None else self._saved(trial, name)
 
-    def seal(self, trial: int, attempt: int, step: float) -> None:
-        """Copy what an attempt has saved by a step, and delete its earlier copies."""
+    def seal(
+        self, trial: int, attempt: int, step: float, stamp: tuple[object, ...] | None = None
+    ) -> bool:
+        """Copy what an attempt has saved by a step, and delete its earlier copies.
+
+        With a `stamp`, the copy is used only if that is still the stamp when it has been made:
+        somebody else may be writing. Return whether it is used.
+        """
         self.new_part(trial, attempt)
         with (
             self._new_trial(trial) as folder,
@@ -196,8 +202,11 @@ class Checkpoints:
             _inside(folder, self._name(attempt, ".part"), SAVED) as part,
         ):
             special = saved.copy_tree(part)
+        if stamp is not None and stamp != self.stamp(trial, attempt):
+            return False
         self._note_special(trial, attempt, special, "not copied")
         self.put(trial, attempt, step)
+        return True
 
     def put(self, trial: int, attempt: int, step: float, last: bool = False) -> None:
         """Make what is in `new_part` the checkpoint of a step, atomically.

@@ -29,6 +29,7 @@ from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_m
 from priorband.errors import FormatError, LossError, MethodError, MismatchError
 from priorband.failures import FailureKind, advice
 from priorband.workers.attempt import Attempt, Diverged, Interrupted, task_checkpoints
+from priorband.workers.command_failure import CommandFailed
 from priorband.workers.own_frames import definition, own_frames
 
 Objective = Callable[[Attempt], Any]
@@ -202,6 +203,10 @@ def failure_from_exception(error: BaseException) -> AttemptResult:
     if isinstance(error, LossError):
         frames = own_frames(error)  # of `trial.report`, for example
         return failure("invalid", str(error), {"frames": frames} if frames else {})
+    if isinstance(error, CommandFailed):
+        if _SAYS_FULL.search(error.output):
+            return failure("preempted", f"a disk is full ({error})", {DISK_FULL: True})
+        return failure(error.kind, str(error), error.details)
     out_of_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]

@@ -4,12 +4,11 @@ The decisions are exactly those that a real parallel run with these durations wo
 """
 
 from collections.abc import Callable, Mapping
-from heapq import heappop, heappush
 from typing import Any, Protocol, final
 
-from priorband.errors import ArgumentError, ExhaustedError
-from priorband.numeric import real, whole
+from priorband.errors import ArgumentError
 from priorband.study import BaseStudy
+from priorband.timeline.timeline import Run, Workload, timeline
 from priorband.trial import Observation, Trial
 from priorband.values import frozen
 
@@ -22,51 +21,6 @@ class Evaluable(Protocol):
 
 
 LossFunction = Callable[[Mapping[str, Any], float], float]
-
-
-@final
-@frozen
-class Run:
-    """One evaluation in simulated time."""
-
-    outcome: Observation
-    """The trial and its loss."""
-    worker: int
-    """Which worker ran it, from 0."""
-    start: float
-    """When it began, in fidelity units since the start of the simulation."""
-    end: float
-    """When it ended."""
-    cost: float
-    """How many fidelity units were trained."""
-
-
-@final
-@frozen
-class Plan:
-    """The workers and the budget of a simulation."""
-
-    workers: int = 1
-    budget: float = 12.0
-    """How many full trainings: of all workers together, or with `each` of every worker."""
-    each: bool = False
-    """Whether to start trials until every worker has used the budget by itself."""
-    continued: bool = True
-    """Whether a promotion costs only the difference to the fidelity already trained."""
-    pause: float = 0.0
-    """How much longer a trial takes than it costs, in units of fidelity."""
-
-    def __post_init__(self) -> None:
-        if not whole(self.workers) or self.workers < 1:
-            raise ArgumentError(
-                f"`workers` must be a whole number of at least 1, got {self.workers!r}."
-            )
-        if (real(self.budget) or 0) <= 0:
-            raise ArgumentError(
-                f"`budget` must be a positive number of full trainings, got {self.budget!r}."
-            )
-        if real(self.pause) is None or self.pause < 0:
-            raise ArgumentError(f"`pause` must be a number of at least 0, got {self.pause!r}.")
 
 
 def simulate(
@@ -104,11 +58,11 @@ def simulate(
     >>> len(runs), max(run.end for run in runs) <= 100
     (47, True)
     """
-    return carried_out(study, benchmark, Plan(workers, budget, continued=continued))
+    return carried_out(study, benchmark, Workload(workers, budget, continued=continued))
 
 
-def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Plan) -> list[Run]:
-    """Run a study on a benchmark as planned; return the runs in the order they ended."""
+def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, work: Workload) -> list[Run]:
+    """Run a study on a benchmark; return the runs in the order they ended."""
     evaluate = benchmark if callable(benchmark) else getattr(benchmark, "evaluate", None)
     if evaluate is None:
         raise ArgumentError(
@@ -121,49 +75,33 @@ def carried_out(study: BaseStudy, benchmark: Evaluable | LossFunction, plan: Pla
             f"`benchmark` needs {', '.join(missing)}, which the study's space does not have. "
             "Make the study with the benchmark's own `space` and `fidelity`."
         )
-    instant = 1e-9 * study.fidelity.high  # trials that end within it end at the same time
-    limit = plan.budget * study.fidelity.high
-    busy: list[tuple[int, int, _Job]] = []
-    idle, now, paid = list(range(plan.workers)), 0.0, [0.0] * plan.workers
-    runs: list[Run] = []
-    while True:
-        while idle and limit - (min(paid) if plan.each else sum(paid)) > instant:
-            try:
-                trial = study.ask()
-            except ExhaustedError:
-                limit = 0.0
-                break
-            cost = study.state.history.cost(trial) if plan.continued else trial.fidelity
-            job = _Job(trial, idle.pop(0), now, cost)
-            paid[job.worker] += cost
-            heappush(busy, (round((now + cost + plan.pause) / instant), trial.id, job))
-        if not busy:
-            return runs
-        _, _, job = heappop(busy)
-        now = job.start + job.cost + plan.pause
-        outcome = _evaluate(study, evaluate, job.trial)
-        runs.append(Run(outcome, job.worker, job.start, now, job.cost))
-        idle.append(job.worker)
+    return timeline(_StudyTrials(study, evaluate), work, study.fidelity.high)
 
 
 @final
 @frozen
-class _Job:
-    """A trial that is running."""
+class _StudyTrials:
+    """The trials of a study, evaluated on a benchmark."""
 
-    trial: Trial
-    worker: int
-    start: float
-    cost: float
+    study: BaseStudy
+    evaluate: Callable[..., float]
 
+    def ask(self) -> Trial:
+        """Return the next trial."""
+        return self.study.ask()
 
-def _evaluate(study: BaseStudy, evaluate: Callable[..., float], trial: Trial) -> Observation:
-    try:
-        loss = evaluate(trial.config, trial.fidelity)
-    except Exception as error:
-        study.fail(trial, f"{type(error).__name__}: {error}")
-    else:
-        study.tell(trial, -loss if study.maximize else loss)
-    outcome = study.state.history.outcome(trial.id)
-    assert outcome is not None
-    return outcome
+    def cost(self, trial: Trial) -> float:
+        """Return how many fidelity units a trial adds to what its parent has trained."""
+        return self.study.state.history.cost(trial)
+
+    def end(self, trial: Trial) -> Observation:
+        """Evaluate a trial, and tell the study."""
+        try:
+            loss = self.evaluate(trial.config, trial.fidelity)
+        except Exception as error:
+            self.study.fail(trial, f"{type(error).__name__}: {error}")
+        else:
+            self.study.tell(trial, -loss if self.study.maximize else loss)
+        outcome = self.study.state.history.outcome(trial.id)
+        assert outcome is not None
+        return outcome

@@ -23,6 +23,7 @@ from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
 from priorband.numeric import whole
 from priorband.optimizers import Optimizer
+from priorband.planning.announce import announce
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage import addresses
@@ -152,7 +153,9 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
     opening |= {"method": method, "seed": seed, "prior": prior, "maximize": maximize}
     opening |= {"folder": folder, "lease": lease, "retries": retries}
     jobs = [WorkerJob(opening, sent, options, mask, show == "quiet") for mask in shared]
-    return run_study(opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown))
+    return run_study(
+        opening, budget, show, lambda opened, shown: _worked(opened, jobs, shown), workers
+    )
 
 
 def run_study(
@@ -160,6 +163,7 @@ def run_study(
     budget: BudgetLike,
     show: Show | None,
     work: Callable[[DurableStudy, Display], list[WorkerEnd]],
+    workers: int = 1,
 ) -> Tuned:
     """Start or resume a study, run `work` on it, and return the result."""
     limits = None if budget is None else as_budget(budget)
@@ -177,6 +181,7 @@ def run_study(
                 f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
                 "full trainings."
             )
+        announce(opened, workers, show)
         with display(opened, show) as shown:
             if resuming := resuming_text(opened):
                 shown.say(resuming)

@@ -87,7 +87,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 def commands() -> Iterator[tuple[str, list[str]]]:
     """All commands that take a study, each with the words it needs; STUDY stands for the study."""
     needed = {"objective": "objectives:value", "runs": "none", "new": "nowhere", "trials": "0"}
-    needed["trial"] = "0"
+    needed |= {"trial": "0", "source": "none.py"}
     needed["==SUPPRESS=="] = "unused"  # a group of commands
     for path, parser in _parsers()[1].items():
         words, names = path.split(), set[str]()
@@ -115,6 +115,8 @@ MISUSED = {
     "seed": ["run", "runs/a", "--objective", "a:b", "--seed", "STUDY"],
     "keep": ["run", "runs/a", "--objective", "a:b", "--keep", "STUDY"],
     "retries": ["run", "runs/a", "--objective", "a:b", "--retries", "a=1,STUDY"],
+    "init": ["init", "STUDY"],
+    "init to": ["init", "none.py", "-o", "STUDY"],
     "folder": ["worker", "runs/a", "--objective", "a:b", "--folder", "STUDY"],
     "output": ["export", "runs/a", "-o", "STUDY"],
     "trial": ["retry", "runs/a", "STUDY"],

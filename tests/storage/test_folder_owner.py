@@ -271,6 +271,16 @@ def saved(checkpoints: Checkpoints, trial: int, attempt: int = 1, step: int = 3)
     return work.parent
 
 
+def test_a_copy_during_which_a_file_changes_is_not_used(checkpoints: Checkpoints) -> None:
+    folder = saved(checkpoints, 4)
+    stamp = checkpoints.stamp(4, 1)
+    (folder / "checkpoint" / "model").write_text("half of another one")
+    assert not checkpoints.seal(4, 1, 5, stamp)
+    taken = checkpoints.take_over(4, 2)
+    assert taken is not None and taken[1] == 3 and (taken[0] / "model").read_text() == "4.1"
+    assert checkpoints.seal(4, 1, 5, checkpoints.stamp(4, 1))
+
+
 def test_an_attempt_says_whose_it_is(checkpoints: Checkpoints) -> None:
     assert json.loads((saved(checkpoints, 4) / "identity.json").read_text()) == {
         "study": FIRST,

@@ -13,8 +13,9 @@ from priorband.errors import ArgumentError, LossError
 from priorband.samplers import FromUniform
 from priorband.schedulers import ASHA, FullFidelity, Hyperband, Sample
 from priorband.testing import Flaky, noise
+from priorband.timeline.timeline import Workload
 from priorband.trial import Slot
-from priorband.workers.simulation import Plan, carried_out
+from priorband.workers.simulation import carried_out
 
 SPACE = Space({"x": Float(0.0, 1.0)})
 
@@ -227,7 +228,7 @@ def test_a_budget_is_a_positive_number(budget: float) -> None:
 def test_a_pause_delays_whatever_comes_next() -> None:
     bench = Hartmann(3)
     study = Study(bench.space, bench.fidelity, "hyperband", seed=1)
-    runs = carried_out(study, bench, Plan(1, 2.0, pause=7.0))
+    runs = carried_out(study, bench, Workload(1, 2.0, pause=7.0))
     ends = np.cumsum([run.cost + 7.0 for run in runs])
     assert [run.end for run in runs] == pytest.approx(ends)
     assert [run.start for run in runs[1:]] == pytest.approx(ends[:-1])

@@ -1,0 +1,1 @@
+"""The plan of a study: what its method will do, before it does it."""

@@ -1,0 +1,64 @@
+"""The plan of a study in three lines, and its warnings, when the study starts."""
+
+import json
+import sys
+from collections.abc import Callable
+
+from priorband.display.displays import checked_show
+from priorband.display.output import LineWriter
+from priorband.durable.study import DurableStudy
+from priorband.errors import PriorbandError
+from priorband.planning.jobs import PlanInputs
+from priorband.planning.plan import UNLIMITED, Plan, make_plan, plan_json
+from priorband.planning.text import short_lines
+from priorband.timeline.timeline import Workload
+
+AT_START = 2000
+"""How many trials are simulated at most when a study starts: it must not wait for its plan."""
+_SEQUENCES = 3
+
+
+def announce(study: DurableStudy, workers: int, show: str | None) -> None:
+    """Print the plan of a study that begins, unless `show` is "quiet"; in JSON as one object.
+
+    There is none for a study that has trials already, nor if only hours or a cost limit it.
+    """
+    chosen = checked_show(show)
+    if chosen == "quiet" or len(study.state.history):
+        return
+    planned = start_plan(study, workers)
+    if planned is None:
+        return
+    writer = LineWriter(sys.stdout)
+    if chosen == "json":
+        writer.write(json.dumps({"event": "plan"} | plan_json(planned), allow_nan=False))
+        return
+    for line in short_lines(planned):
+        writer.write(line)
+    for warning in planned.warnings:
+        writer.write(f"Warning: {warning}")
+
+
+def start_plan(study: DurableStudy, workers: int) -> Plan | None:
+    """The plan of a study that begins; None if its budget says nothing about trials."""
+    limits = study.budget.limits
+    if not {"trainings", "trials"} & limits.keys():
+        return None
+    problem = study.problem
+    inputs = PlanInputs(
+        problem.optimizer,
+        problem.fidelity,
+        Workload(workers, limits.get("trainings", UNLIMITED)),
+        problem.seed,
+        problem.space,
+        int(limits["trials"]) if "trials" in limits else None,
+    )
+    return _unless_it_fails(lambda: make_plan(inputs, None, AT_START, _SEQUENCES))
+
+
+def _unless_it_fails(make: Callable[[], Plan]) -> Plan | None:
+    """A plan must not keep a study from starting: a custom method may raise anything."""
+    try:
+        return make()
+    except PriorbandError:
+        return None

@@ -1,0 +1,1 @@
+"""Simulated time: what workers do when, without running anything."""

@@ -1,0 +1,172 @@
+"""How long trials take: a start-up that all have, and a pace that belongs to the configuration.
+
+Configurations differ in speed, often tenfold, and a promotion has the speed of its parent. So a
+time ahead is not estimated with one mean, but with the paces that were seen: a known configuration
+keeps its own, a new one gets one of the others. Those that are still running count as well, or
+else the slow ones would be missing. Rungs differ by the start-up: it weighs more on low ones. What
+else they differ by, such as an evaluation at the end, is measured for each rung.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable
+from itertools import accumulate
+from statistics import median
+from typing import NamedTuple, final
+
+from priorband.trial import Trial
+
+LAST = 200
+"""How many trials are remembered, so that the measure follows changes."""
+LONGER = 0.3
+"""A trial that takes longer than expected is expected to take this share of its time longer."""
+RUNG_WEIGHT = 3.0
+"""A rung's own factor counts in full only with many more trials than this."""
+FEW_UNITS = 0.05
+"""A pace counts in full only after many more units than this share of a full training."""
+
+_Kind = tuple[float, bool]
+"""The fidelity of a trial, and whether it continues another."""
+_GOLDEN = 0.6180339887498949
+
+
+class Took(NamedTuple):
+    """How long a trial has taken for a number of units."""
+
+    root: int
+    fidelity: float
+    units: float
+    seconds: float
+
+
+@final
+class Durations:
+    """The seconds that trials took.
+
+    >>> durations = Durations()
+    >>> for root in range(9):
+    ...     durations.add(Took(root, 1, 1, 12.0))
+    >>> durations.add(Took(4, 3, 2, 14.0))
+    >>> model = durations.model()
+    >>> model.startup, round(model.by_root[0], 6)
+    (10.0, 2.0)
+    """
+
+    def __init__(self) -> None:
+        self._ended: deque[Took] = deque(maxlen=LAST)
+
+    def __len__(self) -> int:
+        """How many trials are remembered."""
+        return len(self._ended)
+
+    def add(self, took: Took) -> None:
+        """Add a trial that has ended."""
+        self._ended.append(took)
+
+    def seconds_per_unit(self) -> float | None:
+        """The mean seconds of a unit, with all that goes with a trial; None if not measured."""
+        units = sum(took.units for took in self._ended)
+        return sum(took.seconds for took in self._ended) / units if units else None
+
+    def model(self, running: tuple[Took, ...] = ()) -> "DurationModel | None":
+        """What follows from the trials that have ended, and the units done by those that run.
+
+        None if nothing is known yet.
+        """
+        ended = [took for took in self._ended if took.units > 0]
+        known = ended + [took for took in running if took.units > 0]
+        if not known:
+            return None
+        startup = _startup(ended)
+        owns = [max(took.seconds - startup, 0.1 * took.seconds) for took in known]
+        mean = sum(owns) / sum(took.units for took in known)
+        few = FEW_UNITS * max(took.fidelity for took in known)
+        sums: dict[int, tuple[float, float]] = {}
+        rungs: dict[_Kind, tuple[float, float, int]] = {}
+        for took, own in zip(known, owns, strict=True):
+            seconds, units = sums.get(took.root, (0.0, 0.0))
+            expected = (seconds + few * mean) / (units + few) * took.units
+            real, before, count = rungs.get((took.fidelity, units > 0), (0.0, 0.0, 0))
+            rungs[took.fidelity, units > 0] = real + own, before + expected, count + 1
+            sums[took.root] = seconds + own, units + took.units
+        paces = {r: (seconds + few * mean) / (u + few) for r, (seconds, u) in sums.items()}
+        pool = sorted((paces[root], units) for root, (_, units) in sums.items())
+        factors = {
+            kind: (count * real / expected + RUNG_WEIGHT) / (count + RUNG_WEIGHT)
+            for kind, (real, expected, count) in rungs.items()
+        }
+        return DurationModel(startup, paces, pool, factors)
+
+
+@final
+class DurationModel:
+    """Predicts how long trials take."""
+
+    def __init__(
+        self,
+        startup: float,
+        by_root: dict[int, float],
+        pool: list[tuple[float, float]],
+        factors: dict[_Kind, float],
+    ) -> None:
+        self.startup, self.by_root, self.factors = startup, by_root, factors
+        self.paces = [pace for pace, _ in pool]
+        self.shares = list(accumulate(units for _, units in pool))
+
+    def seconds(self, draw: int) -> Callable[[Trial, float], float]:
+        """How long trials take; `draw` says which of several draws of new paces to take."""
+        shift = draw * _GOLDEN * _GOLDEN
+
+        def seconds(trial: Trial, cost: float) -> float:
+            pace = self.by_root.get(trial.root)
+            if pace is None:  # evenly over the units that were trained
+                share = (trial.root * _GOLDEN + shift) % 1.0 * self.shares[-1]
+                pace = self.paces[min(bisect_right(self.shares, share), len(self.paces) - 1)]
+            return self.startup + pace * cost * self._factor(trial)
+
+        return seconds
+
+    def _factor(self, trial: Trial) -> float:
+        return self.factors.get((trial.fidelity, trial.parent is not None), 1.0)
+
+    def left(self, trial: Trial, units: float, elapsed: float, done: float | None) -> float:
+        """How much longer a trial takes that has been running for a time.
+
+        Without a report of what is done, the paces count that are slow enough for this time.
+        """
+        if done:
+            return elapsed * max(units - done, 0.0) / done
+        pace = self.by_root.get(trial.root)
+        if pace is None:
+            least = max(elapsed - self.startup, 0.0) / units
+            slower = self.paces[bisect_left(self.paces, least) :]
+            pace = median(slower) if slower else 0.0
+        whole = self.startup + pace * units * self._factor(trial)
+        return max(whole - elapsed, LONGER * elapsed)
+
+
+def _startup(ended: list[Took]) -> float:
+    """The seconds that any trial takes, by comparing long and short trials of one configuration.
+
+    Without such pairs, by comparing the medians of the shortest and the longest trials.
+    """
+    by_root: dict[int, list[Took]] = {}
+    by_units: dict[float, list[float]] = {}
+    for took in ended:
+        by_root.setdefault(took.root, []).append(took)
+        by_units.setdefault(took.units, []).append(took.seconds)
+    found = []
+    for chain in by_root.values():
+        short = min(chain, key=lambda took: took.units)
+        long = max(chain, key=lambda took: took.units)
+        if long.units > short.units:
+            found.append(_intercept(short.units, short.seconds, long.units, long.seconds))
+    if not found and len(by_units) > 1:
+        low, high = min(by_units), max(by_units)
+        found = [_intercept(low, median(by_units[low]), high, median(by_units[high]))]
+    shortest = min((took.seconds for took in ended), default=0.0)
+    return min(max(median(found), 0.0), shortest) if found else 0.0
+
+
+def _intercept(units: float, seconds: float, more: float, longer: float) -> float:
+    return (seconds * more - longer * units) / (more - units)

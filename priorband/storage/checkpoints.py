@@ -134,27 +134,33 @@ class Checkpoints:
         """
         if self._root is None or self._trials is None:
             self.claim()
-        elif self.moved and _place(self.root) == self._root.place and not self._root.has(TRIALS):
-            self.claim()  # `trials/` was deleted
-        elif self.moved and _place(self.root) is None:
+        elif self.moved:
+            self._claim_again(self._root)
+        assert self._trials is not None
+        number = self._trials.descriptor
+        return None if number is None else (os.getpid(), number, *self._trials.place)
+
+    def _claim_again(self, root: HeldFolder) -> None:
+        """Claim a folder whose `trials/` was deleted; raise an error if it was moved away."""
+        place = _place(self.root)
+        if place is None:
             raise StorageError(
                 f"{self.root} was removed or moved while this worker was using it. Move it back to "
                 "continue."
             )
-        elif self.moved:
+        if place != root.place or root.has(TRIALS):
             raise MismatchError(
                 f"{self.root} was moved or replaced while this worker was using it. The results so "
                 "far are in the folder that was moved, and nothing was written to the one that is "
                 "there now. Start the worker again where the study is now."
             )
-        assert self._trials is not None
-        number = self._trials.descriptor
-        return None if number is None else (os.getpid(), number, *self._trials.place)
+        self.claim()
 
     @property
     def moved(self) -> bool:
         """Whether the path no longer leads to the folder that is held."""
-        return self._trials is not None and _place(self.root / TRIALS) != self._trials.place
+        path = os.path.join(self.root, TRIALS)  # looked at for every trial: a `Path` takes longer
+        return self._trials is not None and _place(path) != self._trials.place
 
     def knows(self, trial: int) -> bool:
         """Whether a trial has a folder. Most cheap trials have none."""
@@ -372,11 +378,10 @@ class Checkpoints:
     @contextmanager
     def _trial(self, trial: int) -> Iterator[HeldFolder | None]:
         """A trial's folder; None if it has none."""
-        trials = self._open()
-        try:
-            folder = None if trials is None else trials.subfolder(str(trial))
-        except FileNotFoundError:
-            folder = None
+        trials, folder = self._open(), None
+        if trials is not None and trials.has(str(trial)):  # most cheap trials have none
+            with suppress(FileNotFoundError):  # it was removed in between
+                folder = trials.subfolder(str(trial))
         if folder is None:
             yield None
             return
@@ -510,7 +515,7 @@ def _inside(folder: HeldFolder, *names: str) -> Iterator[HeldFolder]:
             yield innermost
 
 
-def _place(path: Path) -> tuple[int, int] | None:
+def _place(path: Path | str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

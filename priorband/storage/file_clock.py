@@ -29,7 +29,7 @@ class FileClock:
     """
 
     def __init__(self, folder: Path, read_only: bool = False) -> None:
-        self.path = folder / LOCK_NAME
+        self.path = str(folder / LOCK_NAME)
         self._read_only = read_only
         self._ahead = 0.0
         """By how much this process's clock is ahead of the file system's."""

@@ -7,7 +7,7 @@ FileId = tuple[int, int]
 """A file's device and inode. It keeps them when it is renamed."""
 
 
-def file_id(path: Path, folder: int | None = None) -> FileId | None:
+def file_id(path: Path | str, folder: int | None = None) -> FileId | None:
     """The device and inode of the file at a path; None if there is no file.
 
     With `folder`, an open folder, the path is relative to it.

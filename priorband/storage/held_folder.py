@@ -34,6 +34,7 @@ class HeldFolder:
     def __init__(self, path: Path, descriptor: int | None) -> None:
         self.path = path
         self.descriptor = descriptor
+        self._place: Place | None = None
 
     def __enter__(self) -> "HeldFolder":
         return self
@@ -52,9 +53,14 @@ class HeldFolder:
 
     @property
     def place(self) -> Place:
-        """Which folder this is."""
+        """Which folder this is. For an open folder that never changes, so it is read once."""
+        if self._place is not None:
+            return self._place
         status = os.stat(self.path if self.descriptor is None else self.descriptor)
-        return status.st_dev, status.st_ino
+        place = status.st_dev, status.st_ino
+        if self.descriptor is not None:
+            self._place = place
+        return place
 
     def place_of(self, name: str) -> Place | None:
         """Which folder a name in this folder leads to; None if there is none."""

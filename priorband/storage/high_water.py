@@ -36,6 +36,7 @@ class HighWater:
 
     def __init__(self, folder: Path, own_folder: Callable[[], int | None] = lambda: None) -> None:
         self.path = folder / HEAD_NAME
+        self._name = str(self.path)
         self._own_folder = own_folder
         self._file: int | None = None
         self._file_id: FileId | None = None
@@ -59,7 +60,7 @@ class HighWater:
 
         Return whether the file was missing, or another one than before.
         """
-        replaced = self._file is not None and file_id(self.path) != self._file_id
+        replaced = self._file is not None and file_id(self._name) != self._file_id
         if replaced:
             self.close()
         if self._file is None:

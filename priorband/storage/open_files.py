@@ -20,9 +20,12 @@ class OpenFiles:
 
     def __init__(self, folder: Path) -> None:
         self.database = folder / DATABASE_NAME
-        self._log, self._index = (folder / f"{DATABASE_NAME}-{end}" for end in ("wal", "shm"))
+        # Looked at for every result: a path as text takes a third of the time of a `Path`.
+        self._database, self._log, self._index = (
+            f"{self.database}{e}" for e in ("", "-wal", "-shm")
+        )
         self._database_id: FileId | None = None
-        self._log_ids: dict[Path, FileId] = {}
+        self._log_ids: dict[str, FileId] = {}
         self.last_written = b""
         """The size of the database and when it was written to, as of the last look at it."""
 
@@ -32,7 +35,7 @@ class OpenFiles:
         It stays the same one, even after `close`: what this process knows comes from it.
         """
         if self._database_id is None:
-            self._database_id = file_id(self.database)
+            self._database_id = file_id(self._database)
 
     def remember_log(self) -> None:
         """Note which files are the log and its index, once a connection has opened them.
@@ -85,7 +88,7 @@ class OpenFiles:
             raise StorageError(f"{self.database} was removed or replaced while the study was open.")
         return folder
 
-    def _lost_log_file(self) -> Path | None:
+    def _lost_log_file(self) -> str | None:
         for path, known in self._log_ids.items():
             if file_id(path) != known:
                 return path
@@ -100,7 +103,7 @@ class OpenFiles:
     def log_replaced(self) -> bool:
         """Whether another process may have begun a new log where the lost one was."""
         return any(
-            file_id(path) not in (None, known) and (path == self._index or path.stat().st_size)
+            file_id(path) not in (None, known) and (path == self._index or os.stat(path).st_size)
             for path, known in self._log_ids.items()
         )
 
@@ -108,7 +111,7 @@ class OpenFiles:
         if self._database_id is None:
             return None
         try:
-            status = os.stat(self.database)
+            status = os.stat(self._database)
         except (FileNotFoundError, NotADirectoryError):
             return None
         self.last_written = b"%d %d" % (status.st_size, status.st_mtime_ns)

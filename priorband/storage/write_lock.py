@@ -41,6 +41,7 @@ class WriteLock:
 
     def __init__(self, folder: Path, before_opening: Callable[[], None] = lambda: None) -> None:
         self.path = folder / LOCK_NAME
+        self._name = str(self.path)
         self._before_opening = before_opening
         """Raises an error if the folder is no longer the study's: no file is created there."""
         self._file: int | None = None
@@ -56,7 +57,7 @@ class WriteLock:
             file = self._open()
             try:
                 self._wait_for(file, meanwhile)  # inside `try`: a signal may arrive as it returns
-                if file_id(self.path) == self._file_id:
+                if file_id(self._name) == self._file_id:
                     yield
                     return
             finally:

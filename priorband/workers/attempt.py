@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, final
 
@@ -117,7 +118,6 @@ class Attempt:
         self.rank, self.world_size = self._ranks.rank, self._ranks.world_size
         self.diverged = ""
         """Which reported loss was not finite; with several ranks they stop later, together."""
-        self._checkpoints = task_checkpoints(task)
         self._send, self._stop_reason = send, stopping
         self._workplace: Path | None = None
         if self.rank == 0 and self.world_size > 1:
@@ -129,6 +129,10 @@ class Attempt:
 
         def __getattr__(self, name: str) -> NoReturn:
             raise no_attribute(self, name, OF_TRIALS)
+
+    @cached_property
+    def _checkpoints(self) -> Checkpoints:
+        return task_checkpoints(self.task)
 
     def __repr__(self) -> str:
         return f"Attempt({self.attempt} at trial {self.id}, up to {self.fidelity:g})"

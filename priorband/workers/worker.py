@@ -20,6 +20,7 @@ from typing import Literal, TypeVar, final
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.durable.study import DurableStudy
 from priorband.errors import MethodError, PriorbandError, StorageError, TrialError
+from priorband.space.config import Config
 from priorband.storage.spool import Spool
 from priorband.values import frozen
 from priorband.workers.checkpoint_cleanup import CheckpointCleanup
@@ -71,8 +72,8 @@ class Worker:
         self.runner = TrialRunner(study, objective, options, self.stop_signals, tick, say)
         self.cleanup = CheckpointCleanup(study, self.runner.checkpoints)
         self._assignments = 0
-        self._digest = ""
-        """The digest of the configuration that was assigned last."""
+        self._config = Config()
+        """The configuration that was assigned last."""
         study.report_trouble(say)
         self._has_report = False
         """Whether a report is being submitted."""
@@ -132,7 +133,7 @@ class Worker:
                 return WorkerEnd("stopped", self.stop_signals.reason)
             if isinstance(answer, Assignment):
                 self._assignments += 1
-                self._digest = self.study.config_digest(answer.trial.config)
+                self._config = answer.trial.config
                 pause = FIRST_POLL
                 report = self._wait_if_full(self._evaluate(answer))
                 continue
@@ -211,7 +212,8 @@ class Worker:
             nonlocal spooled
             if report is not None and spooled is None and report.failure != "preempted":
                 name = f"{report.trial}-{report.attempt}"
-                spooled = self._spool.put(name, {**report.to_data(), "config": self._digest})
+                digest = self.study.config_digest(self._config)
+                spooled = self._spool.put(name, {**report.to_data(), "config": digest})
                 if spooled:
                     self.say(
                         f"The result of trial {report.trial} is kept in {spooled} until it can be "

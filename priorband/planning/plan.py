@@ -158,7 +158,7 @@ def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a d
     >>> planned.brackets[0], planned.exact
     ((81, 27, 9, 3, 1), True)
     >>> planned.first_promotion.typical, planned.first_full.typical
-    (21.0, 138.0)
+    (21.0, 128.0)
     """
     if not isinstance(fidelity, Fidelity):
         raise ArgumentError(

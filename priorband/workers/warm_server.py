@@ -64,10 +64,10 @@ def serve(channel: Connection) -> None:
     try:
         objective, generators = _load(files)
     except (Exception, SystemExit) as error:
-        return _send(channel, {"unfit": f"{IMPORT_FAILS} ({type(error).__name__}: {error})"})
+        _refuse(channel, f"{IMPORT_FAILS} ({type(error).__name__}: {error})")
     problem = fork_problem()
     if problem:
-        return _send(channel, {"unfit": problem})
+        _refuse(channel, problem)
     on_child = signal.getsignal(signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code can be read
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -174,6 +174,14 @@ def _package(objective: Objective) -> str:
     """The name of the package that the objective is in."""
     module = getattr(objective, "__module__", None) or type(objective).__module__
     return str(module).partition(".")[0]
+
+
+def _refuse(channel: Connection, problem: str) -> NoReturn:
+    """Say why no trial can be forked, and end without waiting for threads of the modules."""
+    _send(channel, {"unfit": problem})
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _send(channel: Connection, message: dict[str, Any]) -> None:

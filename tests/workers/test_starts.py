@@ -19,7 +19,8 @@ from single_trial import trial_end
 from started_processes import parent
 
 import priorband as pb
-from priorband.workers import trial_starter, warm_process
+from priorband.workers import trial_starter
+from priorband.workers.guarded_process import GuardedProcess
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.trial_starter import STARTS, Start
 from priorband.workers.worker import Worker
@@ -332,12 +333,12 @@ def test_a_start_of_another_name_is_refused() -> None:
 def test_a_server_is_ended_with_its_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(GATE, str(tmp_path))
     started = list[int | None]()
-    real = warm_process.GuardedProcess.start
+    real = GuardedProcess.start
 
-    def start(self: warm_process.GuardedProcess) -> None:
+    def start(self: GuardedProcess) -> None:
         real(self)
         started.append(self.pid)
 
-    monkeypatch.setattr(warm_process.GuardedProcess, "start", start)
+    monkeypatch.setattr(GuardedProcess, "start", start)
     run(tmp_path / "study", notes_server, 1, "warm")
     assert len(started) == 1 and not Path(f"/proc/{started[0]}").exists()

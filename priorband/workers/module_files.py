@@ -35,16 +35,25 @@ def stamp(path: str) -> Stamp:
     return status.st_mtime_ns, status.st_size
 
 
-def _paths(package: str) -> Iterator[str]:
+def library_folders() -> tuple[str, ...]:
+    """The folders of this library and of Python's own modules."""
     library = str(Path(__file__).parent.parent) + os.sep
     places = sysconfig.get_paths()
-    python = tuple(places[name] + os.sep for name in ("stdlib", "platstdlib"))
+    return library, *(places[name] + os.sep for name in ("stdlib", "platstdlib"))
+
+
+def is_foreign(path: str, folders: tuple[str, ...]) -> bool:
+    """Whether a module at this path is in one of the `library_folders`, or installed."""
+    path = os.path.abspath(path)
+    return path.startswith(folders) or any(part in path for part in _INSTALLED)
+
+
+def _paths(package: str) -> Iterator[str]:
+    folders = library_folders()
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if not isinstance(path, str):
             continue
-        path = os.path.abspath(path)
         own = bool(package) and f"{name}.".startswith(f"{package}.")
-        foreign = path.startswith((library, *python)) or any(part in path for part in _INSTALLED)
-        if own or not foreign:
-            yield path
+        if own or not is_foreign(path, folders):
+            yield os.path.abspath(path)

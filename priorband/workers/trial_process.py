@@ -21,6 +21,7 @@ from typing import Any, final
 from priorband.errors import FormatError, MismatchError
 from priorband.workers.attempt import Attempt, TrialTask, task_checkpoints
 from priorband.workers.guarded_process import GuardedProcess, start_session
+from priorband.workers.lazy_imports import new_libraries
 from priorband.workers.objective_results import Objective, evaluate
 from priorband.workers.sent_function import pickling_error
 from priorband.workers.stop_signals import handle_in_this_process
@@ -48,12 +49,16 @@ class TrialProcess:
     ) -> None:
         self._objective = objective
         self._arguments = task, show_output
+        self.was_refused = False
+        """Whether the server has ended without forking it."""
+        self.imported: list[str] = []
+        """The libraries that the objective has imported, if it was forked and has ended."""
         self._start(server)
 
     def _start(self, server: WarmServer | None) -> None:
         self._asked_to_stop = False
         self._pipe, child_pipe = multiprocessing.Pipe()
-        arguments = (child_pipe, self._objective, *self._arguments)
+        arguments = (child_pipe, self._objective, *self._arguments, server is not None)
         process = GuardedProcess(target=_main, args=arguments, name=NAME)
         self.process: GuardedProcess | WarmProcess = process
         try:
@@ -75,12 +80,14 @@ class TrialProcess:
         if isinstance(self.process, WarmProcess) and self.process.refused:
             self.process.close()
             self._pipe.close()
+            self.was_refused = True
             self._start(None)
             return []
         messages: list[dict[str, Any]] = []
         try:
             while self._pipe.poll():
                 messages.append(json.loads(self._pipe.recv_bytes()))
+                self.imported = messages[-1].get("imported", [])
         except (EOFError, OSError):
             self.process.join(AFTER_TERM)
         except ValueError:  # two processes of the objective wrote to the pipe at the same time
@@ -131,8 +138,11 @@ def could_not_start(code: int) -> str:
     )
 
 
-def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: bool) -> None:
+def _main(
+    pipe: Connection, objective: Objective, task: TrialTask, show_output: bool, forked: bool
+) -> None:
     """Run in the child: evaluate the task and send the result to the worker."""
+    before = frozenset(sys.modules)
     start_session()
     _open_log(task, show_output)
     stop_reasons: list[str] = []
@@ -156,7 +166,8 @@ def _main(pipe: Connection, objective: Objective, task: TrialTask, show_output: 
             pipe.send_bytes(json.dumps(message).encode())
 
     send({"hello": os.getpid()})
-    send({"done": evaluate(objective, Attempt(task, send, stop_reason), task.maximize)})
+    result = evaluate(objective, Attempt(task, send, stop_reason), task.maximize)
+    send({"done": result, "imported": new_libraries(before) if forked else []})
     sys.stdout.flush()
     sys.stderr.flush()
 

@@ -213,7 +213,7 @@ class TrialRunner:
             raise
         finally:
             child.close()
-            self.starter.note_end()
+            self.starter.note_end(child)
 
     def _wait_for_result(self, child: TrialProcess, task: TrialTask) -> AttemptResult:
         started_at = last_step_at = time.monotonic()

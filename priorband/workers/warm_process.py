@@ -20,7 +20,7 @@ from priorband.values import frozen
 from priorband.workers.guarded_process import HAS_GUARDS, GuardedProcess
 from priorband.workers.module_files import Stamp, changed
 from priorband.workers.objective_results import Objective
-from priorband.workers.warm_request import FORK, LOAD, WAIT, Request
+from priorband.workers.warm_request import FORK, LEARN, LOAD, WAIT, Request
 
 if HAS_GUARDS:
     from priorband.workers.process_guard import FINISH, OUTER_STUCK, TERMINATE
@@ -62,6 +62,7 @@ class WarmServer:
         """Why it cannot fork trials; empty if it can, or if that is not known yet."""
         self.files: dict[str, Stamp] | None = None
         """The files of the modules that it has imported; None until it has."""
+        self._is_learning = False
         self._pids: list[int] = []
         self._statuses: list[int | None] = []
         self._channel, theirs = multiprocessing.Pipe()
@@ -93,6 +94,22 @@ class WarmServer:
         self._read()
         is_other = self.surroundings != Surroundings.now()
         return is_other or (self.files is not None and changed(self.files))
+
+    @property
+    def is_learning(self) -> bool:
+        """Whether it imports libraries, or has ended before it had imported them."""
+        self._read()
+        return self._is_learning
+
+    def learn(self, names: list[str]) -> None:
+        """Let it import libraries before it forks again."""
+        request = Request(LEARN)
+        try:
+            request.add(names)
+            request.send(self._socket)
+        finally:
+            request.close()
+        self._is_learning = True
 
     def request_fork(self, trial_process: GuardedProcess, sentinel: int, alive: int) -> int:
         """Ask for a trial's process; which of those that were asked for this is."""
@@ -149,6 +166,7 @@ class WarmServer:
         elif "unfit" in message:
             self.unfit = message["unfit"]
         else:
+            self._is_learning = self._is_learning and not message["learned"]
             self.files = {path: (when, size) for path, (when, size) in message["files"].items()}
 
 

@@ -6,7 +6,8 @@ trial gets guards of its own, as one that starts from nothing does (process_guar
     worker -- two guards -- server -- two guards -- the trial's process -- whatever it starts
 
 The server loads the objective as `multiprocessing` would load it in the trial's process, and never
-calls it. It starts no thread, opens no file and uses no device. While it waits it blocks all
+calls it. Later it imports libraries that trials have imported (lazy_imports.py). It starts no
+thread, opens no file and uses no device. While it waits it blocks all
 signals, since batch systems send signals to every process of a job.
 """
 
@@ -29,11 +30,12 @@ from priorband.workers.global_generators import (
     seeded,
 )
 from priorband.workers.guarded_process import GuardedProcess, start_session
-from priorband.workers.module_files import own_files
+from priorband.workers.lazy_imports import import_libraries
+from priorband.workers.module_files import Stamp, own_files
 from priorband.workers.objective_results import Objective
 from priorband.workers.process_guard import split
 from priorband.workers.sent_function import SentFunction
-from priorband.workers.warm_request import FORK, WAIT, ReceivedObjects, receive
+from priorband.workers.warm_request import FORK, LEARN, WAIT, ReceivedObjects, receive
 
 IMPORT_FAILS = "the objective cannot be imported in the process that forks trials"
 
@@ -62,14 +64,14 @@ def serve(channel: Connection) -> None:
     try:
         objective, generators = _load(files)
     except (Exception, SystemExit) as error:
-        return _send(channel, {"unfit": f"{IMPORT_FAILS} ({type(error).__name__}: {error})"})
+        _refuse(channel, f"{IMPORT_FAILS} ({type(error).__name__}: {error})")
     problem = fork_problem()
     if problem:
-        return _send(channel, {"unfit": problem})
+        _refuse(channel, problem)
     on_child = signal.getsignal(signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code can be read
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    _send(channel, {"files": own_files(_package(objective))})
+    _send(channel, {"files": own_files(_package(objective)), "learned": False})
     return _fork_trials(channel, requests, Loaded(objective, generators, frozenset(mask), on_child))
 
 
@@ -96,7 +98,7 @@ def _load(files: list[int]) -> tuple[Objective, GeneratorStates]:
 
 
 def _fork_trials(channel: Connection, requests: socket.socket, loaded: Loaded) -> None:
-    server, guard = os.getpid(), 0
+    guard = 0
     status: int | None = None
     while True:
         kind, files = receive(requests)
@@ -107,17 +109,38 @@ def _fork_trials(channel: Connection, requests: socket.socket, loaded: Loaded) -
             guard = 0
         if kind == WAIT:
             _send(channel, {"status": status})
+        elif kind == LEARN:
+            _send(channel, {"files": _learn(loaded.objective, files), "learned": True})
         elif kind == FORK:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            guard = os.fork()
-            if not guard:
-                requests.close()
-                channel.close()
-                _run(loaded, server, files)
-            for file in files:
-                os.close(file)
+            guard = _fork(channel, requests, loaded, files)
             _send(channel, {"pid": guard})
+
+
+def _fork(channel: Connection, requests: socket.socket, loaded: Loaded, files: list[int]) -> int:
+    """Start a trial's process; the pid of its outer guard."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    server = os.getpid()
+    guard = os.fork()
+    if not guard:
+        requests.close()
+        channel.close()
+        _run(loaded, server, files)
+    for file in files:
+        os.close(file)
+    return guard
+
+
+def _learn(objective: Objective, files: list[int]) -> dict[str, Stamp]:
+    """Import what a trial has imported; the user's files that are then in use."""
+    objects = ReceivedObjects(files)
+    names: list[str] = objects.next()
+    objects.close()
+    os.close(files[0])
+    package = _package(objective)
+    if not import_libraries(names, package):
+        os._exit(0)  # the worker starts a server without them; threads must not delay this
+    return own_files(package)
 
 
 def _run(loaded: Loaded, server: int, files: list[int]) -> NoReturn:
@@ -151,6 +174,14 @@ def _package(objective: Objective) -> str:
     """The name of the package that the objective is in."""
     module = getattr(objective, "__module__", None) or type(objective).__module__
     return str(module).partition(".")[0]
+
+
+def _refuse(channel: Connection, problem: str) -> NoReturn:
+    """Say why no trial can be forked, and end without waiting for threads of the modules."""
+    _send(channel, {"unfit": problem})
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _send(channel: Connection, message: dict[str, Any]) -> None:

@@ -210,17 +210,18 @@ def test_a_server_that_dies_is_replaced(tmp_path: Path, monkeypatch: pytest.Monk
 THREAD = """
 import multiprocessing, threading, time
 if multiprocessing.current_process().name != "MainProcess":
-    threading.Thread(target=time.sleep, args=(600,), daemon=True, name="prefetch").start()
+    threading.Thread(target=time.sleep, args=(600,), daemon=DAEMON, name="prefetch").start()
 def value(trial):
     return 0.5
 """
 
 
 @linux
+@pytest.mark.parametrize("daemon", [True, False])
 def test_a_module_that_starts_a_thread_is_imported_by_each_trial(
-    tmp_path: Path, make_module: MakeModule
+    tmp_path: Path, make_module: MakeModule, daemon: bool
 ) -> None:
-    module = make_module("starts_a_thread", THREAD)
+    module = make_module("starts_a_thread", THREAD.replace("DAEMON", str(daemon)))
     losses, [said] = run(tmp_path / "study", module.value, 2, "warm")
     assert losses == [0.5, 0.5]
     assert "starts a thread" in said and "prefetch" in said and "start='cold'" in said

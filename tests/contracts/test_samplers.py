@@ -179,12 +179,12 @@ class _Faulty:
 
 
 FAULTS = {
-    "prints an address": "has no readable repr",
+    "prints an address": "prints a memory address",
     "differs from its copy": "does not equal its copy",
     "leaves the space": "`lr` must be a number",
-    "loses the order": "not in the space's order",
-    "remembers": "drew .*, then",
-    "changes the state": "the history was changed",
+    "loses the order": "parameters are in another order",
+    "remembers": "gave two results for the same arguments: .*, then",
+    "changes the state": "`sample` changed the state",
     "needs a result": "no result yet",
 }
 

@@ -114,13 +114,13 @@ def test_asynchronous_winners_are_among_the_best_of_all_that_ended(scheduler: Sc
 
 FAULTS = {
     "running": "which is running",
-    "failed": "which has failed",
-    "twice": "were promoted twice",
-    "two rungs": "is not one rung up",
+    "failed": "which failed",
+    "twice": "promoted trial 0 twice",
+    "two rungs": "from rung 0 to rung 2",
     "blocks": "wait",
-    "sampler": "depends on the sampler",
+    "sampler": "depend on the configurations",
     "sizes": "trials on rung 0, more than 27",
-    "moody": "decided .*, then",
+    "moody": "gave two answers for the same arguments: .*, then",
 }
 
 

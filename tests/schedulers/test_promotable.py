@@ -289,5 +289,5 @@ class Forgetful:
 
 @pytest.mark.parametrize("always", [True, False])
 def test_the_contract_finds_a_scheduler_that_promotes_whom_it_gave_up(always: bool) -> None:
-    with pytest.raises(AssertionError, match="whose parent was not promotable"):
+    with pytest.raises(AssertionError, match="which `promotable` had left out"):
         check_scheduler(Forgetful(always))

@@ -17,7 +17,7 @@ from priorband.workers.attempt import Attempt, Interrupted, task_checkpoints
 from priorband.workers.command_failure import CommandFailed
 from priorband.workers.command_words import as_json, as_word, expanded
 from priorband.workers.metric_reports import REPORT
-from priorband.workers.script_metrics import Point, PrintedMetric, ReportFile
+from priorband.workers.script_metrics import ReportedPoint, PrintedMetric, ReportFile
 from priorband.workers.script_process import ScriptProcess
 from priorband.workers.trial_runner import GRACE
 
@@ -138,7 +138,7 @@ class _ScriptRun:
             self.in_file = self.in_file or self.objective.metric in point.metrics
             self._take(point)
 
-    def _take(self, point: Point) -> None:
+    def _take(self, point: ReportedPoint) -> None:
         """Record a point; one with a step goes to the learning curve."""
         self.latest |= point.metrics
         if point.step is None:

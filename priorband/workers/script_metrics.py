@@ -14,7 +14,7 @@ VALUE, STEP = "value", "step"
 
 @final
 @frozen
-class Point:
+class ReportedPoint:
     """What a script has reported at once: numbers by name, and the step if there is one."""
 
     metrics: dict[str, float]
@@ -34,11 +34,11 @@ class PrintedMetric:
     pattern: str | None = None
     fidelity: str | None = None
 
-    def find(self, line: str) -> Point | None:
+    def find(self, line: str) -> ReportedPoint | None:
         """The last value in a line; None if there is none.
 
         >>> PrintedMetric("val_loss", fidelity="epochs").find("Epoch 3/27 - val_loss: 0.31")
-        Point(metrics={'val_loss': 0.31}, step=3)
+        ReportedPoint(metrics={'val_loss': 0.31}, step=3)
         """
         if self.pattern is None and self.name not in line:
             return None
@@ -51,7 +51,7 @@ class PrintedMetric:
         if value is None:
             return None
         step = _number(groups[STEP]) if STEP in groups else self._step(line)
-        return Point({self.name: value}, step)
+        return ReportedPoint({self.name: value}, step)
 
     def _step(self, line: str) -> float | None:
         names = dict.fromkeys(["step", "epoch", *self._fidelity_names()])
@@ -78,7 +78,7 @@ class ReportFile:
         self.rejected = ""
         """The last line that is no report; empty if there was none."""
 
-    def new_points(self) -> Iterator[Point]:
+    def new_points(self) -> Iterator[ReportedPoint]:
         """What was added since the last call, in complete lines."""
         try:
             with open(self.path, "rb") as file:
@@ -96,7 +96,7 @@ class ReportFile:
                 yield point
 
 
-def _point(line: str) -> Point | None:
+def _point(line: str) -> ReportedPoint | None:
     """The report in a line of JSON; None if it is none."""
     try:
         data = json.loads(line)
@@ -107,7 +107,7 @@ def _point(line: str) -> Point | None:
     numbers = {str(name): _number(value) for name, value in data.items()}
     step = numbers.pop(STEP, None)
     metrics = {name: value for name, value in numbers.items() if value is not None}
-    return Point(metrics, step) if metrics else None
+    return ReportedPoint(metrics, step) if metrics else None
 
 
 def _number(value: Any) -> float | None:

@@ -122,7 +122,10 @@ def test_a_script_that_always_fails_halts_the_study_and_shows_what_it_said(
     (file.parent / "train.py").write_text("print('starting')\nraise ValueError('bad x')\n")
     done: Ended = here("run", file, "--trials", 20)
     assert done.returncode == 3
-    assert "line 2, in <module>" in done.stderr and "ValueError: bad x" in done.stderr
+    assert "ended with exit code 1: ValueError: bad x" in done.stdout
+    log = file.parent / "runs" / "study" / "trials" / "0" / "log-1.txt"
+    assert f"log: {log}" in done.stdout or "log: runs/study/trials/0/log-1.txt" in done.stdout
+    assert "line 2, in <module>" in log.read_text()
     assert "exit code 1: ValueError: bad x" in here("status", file).stdout
 
 
@@ -143,10 +146,11 @@ def test_an_objective_may_be_a_function_in_a_file(tmp_path: Path, here: Any) -> 
 def test_a_worker_needs_a_study_and_a_study_needs_an_objective(file: Path, here: Any) -> None:
     done: Ended = here("worker", file)
     assert done.returncode == 1
-    assert f"There is no study in {file.parent}/runs/study yet. Start it with" in done.stderr
+    assert f"There is no study in {file.parent}/runs/study, and `worker` adds" in done.stderr
+    assert f"To create it: priorband run {file}" in done.stderr
     done = here("run", file.parent / "s")
     assert done.returncode == 2
-    assert "required: --objective, unless STUDY is a study file" in done.stderr
+    assert "--objective is missing: the function to tune" in done.stderr
     done = here("status", file.parent / "none.toml")
     assert done.returncode == 1 and "none.toml cannot be read: No such file" in done.stderr
 

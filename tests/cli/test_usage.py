@@ -36,7 +36,7 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
         (["qqq\x1b[2J"], "There is no command 'qqq\\x1b[2J'."),
         (["status"], "STUDY is missing: a folder, such as runs/resnet"),
         (["status", "one", "two"], "There is no place for 'two'"),
-        ([], "COMMAND is missing, one of run, worker"),
+        ([], "COMMAND is missing, one of init, run, worker"),
         (["qqqqq"], "There is no command 'qqqqq'.\n"),
     ],
 )

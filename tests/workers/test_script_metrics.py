@@ -10,7 +10,7 @@ import pytest
 
 import priorband as pb
 from priorband.workers.metric_reports import REPORT
-from priorband.workers.script_metrics import Point, PrintedMetric, ReportFile
+from priorband.workers.script_metrics import ReportedPoint, PrintedMetric, ReportFile
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from priorband.workers.script_metrics import Point, PrintedMetric, ReportFile
     ],
 )
 def test_the_usual_forms_are_found(line: str, value: float, step: float | None) -> None:
-    assert PrintedMetric("val_loss", fidelity="epochs").find(line) == Point(
+    assert PrintedMetric("val_loss", fidelity="epochs").find(line) == ReportedPoint(
         {"val_loss": value}, step
     )
 
@@ -58,9 +58,9 @@ def test_a_metric_that_is_not_a_number_any_more_is_found() -> None:
 
 def test_a_pattern_may_say_where_value_and_step_are() -> None:
     one = PrintedMetric("loss", r"validation error is ([\d.]+) %")
-    assert one.find("the validation error is 2.5 %") == Point({"loss": 2.5})
+    assert one.find("the validation error is 2.5 %") == ReportedPoint({"loss": 2.5})
     both = PrintedMetric("loss", r"\[(?P<step>\d+)\] (?P<value>\S+)")
-    assert both.find("[7] 0.5") == Point({"loss": 0.5}, 7)
+    assert both.find("[7] 0.5") == ReportedPoint({"loss": 0.5}, 7)
     assert both.find("[7] high") is None
 
 
@@ -73,15 +73,15 @@ def test_reports_are_read_as_they_are_written(
     monkeypatch.setenv(REPORT, str(place))
     pb.report_metric(val_loss=0.5, step=1)
     pb.report_metric(val_loss=float("nan"))
-    assert reports.new_points().__next__() == Point({"val_loss": 0.5}, 1)
+    assert reports.new_points().__next__() == ReportedPoint({"val_loss": 0.5}, 1)
     pb.report_metric(accuracy=1)
     with open(place, "a") as file:
         file.write('no json\n[1]\n{"text": "x"}\n{"val_loss": 2')
-    assert [*reports.new_points()] == [Point({"accuracy": 1})]
+    assert [*reports.new_points()] == [ReportedPoint({"accuracy": 1})]
     assert reports.rejected == '{"text": "x"}'
     with open(place, "a") as file:
         file.write("}\n")
-    assert [*reports.new_points()] == [Point({"val_loss": 2})]
+    assert [*reports.new_points()] == [ReportedPoint({"val_loss": 2})]
 
 
 def test_numbers_of_numpy_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

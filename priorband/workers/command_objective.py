@@ -17,7 +17,7 @@ from priorband.workers.attempt import Attempt, Interrupted, task_checkpoints
 from priorband.workers.command_failure import CommandFailed
 from priorband.workers.command_words import as_json, as_word, expanded
 from priorband.workers.metric_reports import REPORT
-from priorband.workers.script_metrics import ReportedPoint, PrintedMetric, ReportFile
+from priorband.workers.script_metrics import PrintedMetric, ReportedPoint, ReportFile
 from priorband.workers.script_process import ScriptProcess
 from priorband.workers.trial_runner import GRACE
 

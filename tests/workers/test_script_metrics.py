@@ -10,7 +10,7 @@ import pytest
 
 import priorband as pb
 from priorband.workers.metric_reports import REPORT
-from priorband.workers.script_metrics import ReportedPoint, PrintedMetric, ReportFile
+from priorband.workers.script_metrics import PrintedMetric, ReportedPoint, ReportFile
 
 
 @pytest.mark.parametrize(

@@ -241,8 +241,8 @@ def _objective(args: argparse.Namespace) -> Any:
         return load_objective(args.objective)
     if args.study_file is None:
         args.parser.error(
-            "--objective is missing: the function to tune, such as --objective train.py:train. Only "
-            "a study file in place of STUDY can do without it"
+            "--objective is missing: the function to tune, such as --objective train.py:train. "
+            "Only a study file in place of STUDY can do without it"
         )
     return file_objective(args.study_file)
 

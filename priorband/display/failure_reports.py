@@ -105,7 +105,7 @@ def log_path(study: DurableStudy, trial: int, attempt: int) -> Path | None:
     if study.checkpoints is None:
         return None
     path = study.checkpoints.root / "trials" / str(trial) / f"log-{attempt}.txt"
-    return path if path.is_file() else None
+    return path if os.path.isfile(path) else None  # False also for one that may not be looked at
 
 
 def summary_line(report: FailureReport) -> str:

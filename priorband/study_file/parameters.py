@@ -129,15 +129,15 @@ def _prior_options(table: Table, found: Mapping[str, Any], choices: Any) -> dict
     if "weights" in found and "prior" in found:
         table.mistake("weights", f"{table.what} has a `prior` and `weights`. Drop one of them.")
         return {"prior": None}
-    if "confidence" in found:
+    if "confidence" in found and is_choice(table.data.get("prior")):
         options["confidence"] = found["confidence"]
-        if not is_choice(table.data.get("prior")):
-            table.mistake(
-                "confidence",
-                f"{table.what} has a `confidence`, but no `prior` that is a value. Add one, or "
-                "drop the `confidence`.",
-                at_key=True,
-            )
+    elif "confidence" in found:
+        table.mistake(
+            "confidence",
+            f"{table.what} has a `confidence`, but no `prior` that is a value. Add one, or "
+            "drop the `confidence`.",
+            at_key=True,
+        )
     if "weights" in found:
         try:
             options["prior"] = weights_by_choice(found["weights"], choices)

@@ -152,7 +152,7 @@ MESSAGES = {
     ),
     "bounds in the wrong order": (
         changed("[1e-5, 1e-1]", "[1, 0]"),
-        "study.toml:7:16: `low` must be below `high`, got low=1.0 and high=0.0.",
+        "study.toml:7:16: `low` must be below `high`, got low=1.0 and high=0.0. Swap them.",
         "  7 | lr = { float = [1, 0], log = true, prior = 1e-3 }",
         "    |                ^^^^^^",
     ),
@@ -165,7 +165,7 @@ MESSAGES = {
     ),
     "a prior out of range": (
         changed("prior = 1e-3", "prior = 1"),
-        "study.toml:7:50: The prior must be a number in [1e-05, 0.1], got 1.",
+        "study.toml:7:50: `prior` must be a number in [1e-05, 0.1], got 1.",
         "  7 | lr = { float = [1e-5, 1e-1], log = true, prior = 1 }",
         "    |                                                  ^",
     ),

@@ -60,10 +60,16 @@ def stored_trials(
 
 
 def best_checkpoint(ledger: Ledger, checkpoints: Checkpoints | None, trial: int) -> Path | None:
-    """The folder of the checkpoint that a successful trial has left; None if there is none."""
+    """The folder of the checkpoint that a successful trial has left; None if there is none.
+
+    One that this user may not look at counts as none: a study can be read without its checkpoints.
+    """
     if checkpoints is None:
         return None
-    return checkpoints.left_by(trial, ledger.winners.get(trial, 1))
+    try:
+        return checkpoints.left_by(trial, ledger.winners.get(trial, 1))
+    except PermissionError:
+        return None
 
 
 def reported_points(ledger: Ledger, checkpoints: Checkpoints, trial: int) -> Iterator[Point]:
@@ -71,7 +77,10 @@ def reported_points(ledger: Ledger, checkpoints: Checkpoints, trial: int) -> Ite
 
     A line that is not valid is left out: the process may have been killed while it wrote it.
     """
-    if not checkpoints.knows(trial):
+    try:
+        if not checkpoints.knows(trial):
+            return
+    except PermissionError:  # a study can be read without them
         return
     opened = ledger.running.get(trial)
     attempts = opened.attempt if opened else ledger.winners.get(trial, 1)

@@ -55,11 +55,17 @@ def test_the_branches_differ_in_where_their_optima_are() -> None:
     assert len(apart) == 12 and min(apart) > 0.2
 
 
-@pytest.mark.parametrize("quality", QUALITIES)
+@pytest.mark.parametrize("quality", [q for q in QUALITIES if q != "bad"])
 def test_it_has_priors(quality: str) -> None:
     for seed in range(8):
         bench = BranchedHartmann(seed=seed)
         bench.space.check(benchmark_prior(bench, quality, seed).mode)
+
+
+@pytest.mark.slow  # the worst of many draws takes some twenty seconds to find
+def test_it_has_bad_priors() -> None:
+    bench = BranchedHartmann(seed=3)
+    bench.space.check(benchmark_prior(bench, "bad", 3).mode)
 
 
 def test_what_is_wrong_is_refused() -> None:

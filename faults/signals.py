@@ -218,7 +218,7 @@ def _check_tuning_program(setup: StudySetup, number: int) -> dict[str, Check]:
         records = Audit(setup.log, study).records_of("failed", "returned")
     kinds = {record.body["kind"] for record in records}
     explains = "Run the same again to resume" in output
-    code = -number if number == INT else 128 + number
+    code = 128 + number
     return {
         "code": Check(f"exit code {tuning.returncode}", f"{code}", tuning.returncode == code),
         "output": Check(

@@ -13,6 +13,7 @@ import errno
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar, final
@@ -101,7 +102,8 @@ class Worker:
                 return WorkerEnd("storage", str(error))
             finally:
                 self.study.journal.waiting = lambda: None
-                self.runner.starter.close()
+                with suppress(KeyboardInterrupt):  # asked once more: the server ends with us anyway
+                    self.runner.starter.close()
 
     def _stop_waiting(self) -> None:
         """Raise if the worker was asked to stop, and others do not let it write.

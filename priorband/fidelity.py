@@ -84,7 +84,7 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
     """Warn when a range has a single rung, so that every trial is a full training."""
     if fidelity.low * eta <= fidelity.high * (1 + 1e-12):
         return
-    lows = {rungs: _low(fidelity, eta ** (rungs - 1)) for rungs in (2, 3, 4)}
+    lows = {rungs: lower_bound(fidelity, eta ** (rungs - 1)) for rungs in (2, 3, 4)}
     advice = ", ".join(f"low={low!r} for {rungs} rungs" for rungs, low in lows.items() if low > 0)
     warnings.warn(
         f"`{fidelity.name}` from {fidelity.low!r} to {fidelity.high!r} has a single rung with "
@@ -95,7 +95,7 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
     )
 
 
-def _low(fidelity: Fidelity, share: int) -> float:
+def lower_bound(fidelity: Fidelity, share: int) -> float:
     """A lower bound of at most `high / share`, rounded to few digits where possible."""
     if fidelity.integer:
         return fidelity.high // share

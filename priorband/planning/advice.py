@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from priorband.display.text import amount_text, fidelity_text, printable
-from priorband.fidelity import Fidelity
+from priorband.fidelity import Fidelity, lower_bound
 from priorband.ladder import Ladder
 from priorband.planning.cases import PlanCases, idle_share
 from priorband.planning.jobs import PlanInputs, planned_jobs
@@ -40,7 +40,7 @@ def _uses_rungs(inputs: PlanInputs) -> bool:
 
 def _single_rung(fidelity: Fidelity, eta: int) -> str:
     problem = "There is one rung only: every trial is a full training."
-    low = _low(fidelity, eta**2)
+    low = lower_bound(fidelity, eta**2)
     if low <= 0 and fidelity.low == fidelity.high:
         return f"{problem} With a fidelity, such as epochs from 1 to 27, most trials are short."
     bound = f"low={_number(low)}" if low > 0 else f"high={_number(fidelity.low * eta**2)}"
@@ -92,7 +92,7 @@ def _proposals(inputs: PlanInputs, ladder: Ladder) -> str:
 def _enough_low(inputs: PlanInputs, ladder: Ladder) -> str:
     fidelity = inputs.fidelity
     for steps in range(ladder.top - 1, 0, -1):
-        low = _low(fidelity, ladder.eta**steps)
+        low = lower_bound(fidelity, ladder.eta**steps)
         if low <= fidelity.low or ladder.eta**steps > _TRIED:
             continue
         shorter = Fidelity(fidelity.name, low, fidelity.high)
@@ -125,7 +125,7 @@ def _reaches_top(inputs: PlanInputs, top: int) -> bool:
 
 def _fewer_rungs(fidelity: Fidelity, ladder: Ladder) -> str:
     for steps in range(ladder.top - 1, 0, -1):
-        shorter = Fidelity(fidelity.name, _low(fidelity, ladder.eta**steps), fidelity.high)
+        shorter = Fidelity(fidelity.name, lower_bound(fidelity, ladder.eta**steps), fidelity.high)
         first = Ladder(shorter, ladder.eta, ladder.rule).brackets[0][0]
         if first <= FEW_TRIALS:
             return (
@@ -158,15 +158,6 @@ def _about_workers(inputs: PlanInputs, cases: PlanCases) -> Iterator[str]:
 
 def _with_workers(inputs: PlanInputs, count: int) -> PlanInputs:
     return replaced(inputs, work=replaced(inputs.work, workers=count))
-
-
-def _low(fidelity: Fidelity, share: int) -> float:
-    """A lower bound of at most `high / share`, in few digits where possible."""
-    if fidelity.integer:
-        return fidelity.high // share
-    exact = fidelity.high / share
-    short = float(f"{exact * 0.9995:.3g}")
-    return short if 0 < short <= exact else exact
 
 
 def _number(value: float) -> str:

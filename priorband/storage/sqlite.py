@@ -225,9 +225,16 @@ class SqliteJournal:
 
     @contextmanager
     def transaction(
-        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+        self,
+        after: int,
+        meanwhile: Meanwhile = list,
+        leases: bool = True,
+        post: Callable[[], str] | None = None,
     ) -> Iterator[Transaction]:
-        """Wait for the write lock, and write the transaction's changes when the block ends."""
+        """Wait for the write lock, and write the transaction's changes when the block ends.
+
+        Nothing is posted: each process writes for itself.
+        """
 
         def catch_up() -> None:
             nonlocal after
@@ -247,6 +254,10 @@ class SqliteJournal:
             if transaction.appended:
                 self._write_head(transaction.appended[-1])
             self._refuse_lost_files()  # what nobody can find is not acknowledged
+
+    def has_posts(self) -> bool:
+        """Whether workers wait for others to take their turns: they never do."""
+        return False
 
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:

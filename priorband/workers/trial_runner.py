@@ -179,7 +179,7 @@ class TrialRunner:
             checkpoint = self.checkpoints.take_over(trial.id, attempt, trial.fidelity, note)
         if checkpoint is None and trial.parent is not None:
             folder = self.checkpoints.left_by(trial.parent, assignment.parent_attempt or 1, note)
-            reached = self.study.state.history.trial(trial.parent).fidelity
+            reached = assignment.parent_fidelity
             checkpoint = (folder, reached) if folder is not None else None
         resume_from, start = checkpoint or (None, 0)
         return TrialTask(
@@ -194,7 +194,7 @@ class TrialRunner:
             int(RandomStream(problem.seed, trial.root, "objective").random() * 2**31),
             self.study.maximize,
             self.checkpoints.study,
-            self.checkpoints.config_digest(trial.id),
+            self.study.config_digest(trial.config),
             held,
         )
 

@@ -1,0 +1,157 @@
+"""Turns that one worker takes for another: what is posted, what is answered, and who decides.
+
+A worker that cannot have the write lock posts its turn (`PostedTurn`). The one that holds the lock
+takes it (`take_posted_turns`), exactly as the other would have: records and leases have the other's
+name, and its terms count. The answer has all that the other needs to begin its trial, since it has
+not read the records.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, final
+
+from priorband.durable.clients import Client
+from priorband.durable.dispatch import Dispatcher
+from priorband.durable.messages import Assignment, Idle, Report
+from priorband.durable.records import INVALID, member, number
+from priorband.errors import FormatError, PriorbandError
+from priorband.space.config import Config
+from priorband.storage.identity import liveness
+from priorband.storage.journal import Transaction
+from priorband.storage.json_text import from_json, to_json
+from priorband.trial import Slot, Trial
+from priorband.values import frozen
+
+Answer = Assignment | Idle | None
+"""What a turn is answered with; None if it asked for nothing."""
+
+
+@final
+@frozen
+class PostedTurn:
+    """What a worker reports and asks for, as it is posted."""
+
+    client: Client
+    report: Report | None
+    request: str
+
+    def to_text(self) -> str:
+        """The turn as JSON."""
+        report = None if self.report is None else self.report.to_data()
+        about = {"client": self.client.to_data(), "report": report, "request": self.request}
+        return to_json(about)
+
+    @staticmethod
+    def from_text(text: str) -> "PostedTurn":
+        """The turn that a text stands for, or a `FormatError`."""
+        data = from_json(text)
+        client = Client.from_data(member(data, "client", dict))
+        report = data.get("report")
+        if report is not None:
+            report = Report.from_data(member(data, "report", dict))
+        return PostedTurn(client, report, member(data, "request", str))
+
+
+class RefusedError(PriorbandError):
+    """Another worker could not take a turn: the one that posted it must take it."""
+
+
+def take_turn(
+    dispatcher: Dispatcher, transaction: Transaction, report: Report | None, request: str
+) -> Answer:
+    """Write down a report, and hand out a trial if there is a request."""
+    if report is not None:
+        dispatcher.settle(transaction, report)
+    return dispatcher.assign(transaction, request) if request else None
+
+
+def take_posted_turns(dispatcher: Dispatcher, transaction: Transaction) -> bool:
+    """Take the turns that others have posted; return whether all could be taken.
+
+    One that cannot be taken is refused, and those after it are left for later. What it has changed
+    is not written, but the dispatcher's view must then be dropped.
+    """
+    dispatcher.looks.workers = 1 + len(transaction.posts)
+    for post in transaction.posts:
+        mark = transaction.mark()
+        try:
+            transaction.answers[post] = _answer(dispatcher, transaction, post.body)
+        except (*INVALID, PriorbandError) as error:
+            transaction.return_to(mark)
+            transaction.answers[post] = to_json({"refused": str(error)[:300]})
+            return False
+    return True
+
+
+def _answer(dispatcher: Dispatcher, transaction: Transaction, body: str) -> str:
+    posted = PostedTurn.from_text(body)
+    gone = liveness(posted.client.owner) == "dead"
+    request = "" if gone else posted.request
+    answer = take_turn(dispatcher.on_behalf_of(posted.client), transaction, posted.report, request)
+    return answer_text(answer, dispatcher.view.write_config)
+
+
+def answer_text(answer: Answer, write: Callable[[Any], Any]) -> str:
+    """An answer as JSON; `write` returns the stored form of a configuration."""
+    match answer:
+        case None:
+            return to_json({"none": True})
+        case Idle(reason, running, halted):
+            return to_json({"idle": {"reason": reason, "running": running, "halted": halted}})
+    trial = answer.trial
+    return to_json(
+        {
+            "trial": trial.id,
+            "config": write(trial.config),
+            "fidelity": trial.fidelity,
+            "slot": None if trial.slot is None else list(trial.slot),
+            "parent": trial.parent,
+            "origin": trial.origin,
+            "root": trial.root,
+            "attempt": answer.attempt,
+            "parent_attempt": answer.parent_attempt,
+            "start": answer.start,
+            "since": answer.since,
+            "parent_fidelity": answer.parent_fidelity,
+        }
+    )
+
+
+def answer_from_text(text: str, read: Callable[[Any], Config]) -> Answer:
+    """The answer that a text stands for.
+
+    Raises:
+        RefusedError: if the turn was not taken.
+        FormatError: if the text is no answer.
+    """
+    data = from_json(text)
+    if "refused" in data:
+        raise RefusedError(member(data, "refused", str))
+    if "none" in data:
+        return None
+    if "idle" in data:
+        idle = member(data, "idle", dict)
+        running, halted = member(idle, "running", int), member(idle, "halted", bool)
+        return Idle(member(idle, "reason", str), running, halted)
+    return _assignment(data, read)
+
+
+def _assignment(data: Mapping[str, Any], read: Callable[[Any], Config]) -> Assignment:
+    slot = data.get("slot")
+    if slot is not None:
+        bracket, rung = member(data, "slot", list)
+        slot = Slot(bracket, rung)
+    parent = None if data.get("parent") is None else member(data, "parent", int)
+    winner = None if parent is None else member(data, "parent_attempt", int)
+    trial = Trial(
+        member(data, "trial", int),
+        read(data.get("config")),
+        number(data, "fidelity", least=0),
+        slot,
+        parent,
+        member(data, "origin", str),
+        member(data, "root", int),
+    )
+    attempt, start, since = member(data, "attempt", int), number(data, "start"), data["since"]
+    if type(since) is not float:
+        raise FormatError(f"`since` is {since!r:.60}")
+    return Assignment(trial, attempt, winner, start, since, number(data, "parent_fidelity"))

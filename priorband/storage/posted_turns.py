@@ -8,7 +8,7 @@ The table has one row for each worker. It is not logged: after a crash of the se
 and the workers, whose connections have ended, take their turns again.
 """
 
-import os
+import secrets
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -36,7 +36,7 @@ class PostedTurns:
     def __init__(self, schema: str, write_lock: int, queue: int) -> None:
         self.table = schema + TABLE
         self._write_lock, self._queue = write_lock, queue
-        self.poster = int.from_bytes(os.urandom(7), "big")
+        self.poster = secrets.randbits(56)
         """This worker's own number."""
         self.ticket = 0
         """Which of this worker's posts is the last one."""

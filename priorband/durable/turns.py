@@ -12,14 +12,17 @@ from typing import Any, final
 from priorband.durable.clients import Client
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.messages import Assignment, Idle, Report
-from priorband.durable.records import INVALID, member, number
-from priorband.errors import FormatError, PriorbandError
+from priorband.durable.records import member, number
+from priorband.errors import FormatError, PriorbandError, StorageError
 from priorband.space.config import Config
 from priorband.storage.identity import liveness
 from priorband.storage.journal import Transaction
 from priorband.storage.json_text import from_json, to_json
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
+
+VERSION = 1
+"""The version of posts and answers. A post of another version is refused."""
 
 Answer = Assignment | Idle | None
 """What a turn is answered with; None if it asked for nothing."""
@@ -38,12 +41,14 @@ class PostedTurn:
         """The turn as JSON."""
         report = None if self.report is None else self.report.to_data()
         about = {"client": self.client.to_data(), "report": report, "request": self.request}
-        return to_json(about)
+        return to_json({"version": VERSION, **about})
 
     @staticmethod
     def from_text(text: str) -> "PostedTurn":
         """The turn that a text stands for, or a `FormatError`."""
         data = from_json(text)
+        if member(data, "version", int) != VERSION:
+            raise FormatError("it is of another version of the library")
         client = Client.from_data(member(data, "client", dict))
         report = data.get("report")
         if report is not None:
@@ -75,7 +80,9 @@ def take_posted_turns(dispatcher: Dispatcher, transaction: Transaction) -> bool:
         mark = transaction.mark()
         try:
             transaction.answers[post] = _answer(dispatcher, transaction, post.body)
-        except (*INVALID, PriorbandError) as error:
+        except StorageError:
+            raise
+        except Exception as error:  # whatever it is, it must not end this worker, too
             transaction.return_to(mark)
             transaction.answers[post] = to_json({"refused": str(error)[:300]})
             return False

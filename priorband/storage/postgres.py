@@ -302,9 +302,9 @@ class PostgresJournal:
             self.waiting()
         except BaseException:
             if self._posts.pending:
-                statement = f"{_begin(self._longest_wait)}; {self._posts.withdraw()}; COMMIT"
-                [*rows], *_ = [*self._run_together(f"{statement}; {_SYNC}"), []]
-                for (answer,) in rows:
+                withdraw = f"{_begin(self._longest_wait)}; {self._posts.withdraw()}; COMMIT"
+                withdrawn, _ = self._run_together(f"{withdraw}; {_SYNC}")
+                for (answer,) in withdrawn:
                     if answer is not None:
                         return self._answered(answer)
             raise
@@ -343,28 +343,29 @@ class PostgresJournal:
         one is up to date, and takes turns faster. Raise `LockNotAvailable` if there is no answer,
         and the lock is not free either.
         """
-        posts, open_transaction = self._posts, False
-        if not posts.pending and time.monotonic() - self._answered_at > SERVED:
-            transaction = self._try_lock(after, leases)
-            if transaction is not None:
-                return transaction
-            open_transaction = True
+        tries = not self._posts.pending and time.monotonic() - self._answered_at > SERVED
+        transaction = self._try_lock(after, leases) if tries else None
+        transaction = transaction or self._wait_for_answer(post, in_transaction=tries)
+        if transaction is None and self._catch_up_alone(after, catch_up):
+            transaction = self._try_lock(catch_up([]), leases)
+        if transaction is None:
+            raise driver().errors.LockNotAvailable
+        return transaction
+
+    def _wait_for_answer(self, post: Callable[[], str], in_transaction: bool) -> Transaction | None:
+        """Post a turn, unless that is done, and look for the answer a few times."""
+        posts, began = self._posts, time.monotonic()
         for _ in range(self._looks):
-            if posts.pending:
-                first, values = posts.renew(), ()
-            else:
-                first, values = posts.post(post())
+            first, values = (posts.renew(), ()) if posts.pending else posts.post(post())
             # Without a BEGIN of its own, it would be committed after the wait that follows.
-            begin = "" if open_transaction else f"{_begin(self._longest_wait)}; "
+            begin = "" if in_transaction else f"{_begin(self._longest_wait)}; "
             answer = self._look_for_answer(f"{begin}{first}; COMMIT", values)
             if answer is not None:
                 return answer
-            open_transaction = False
-        if self._catch_up_alone(after, catch_up):
-            transaction = self._try_lock(catch_up([]), leases)
-            if transaction is not None:
-                return transaction
-        raise driver().errors.LockNotAvailable
+            if time.monotonic() - began > self._longest_wait:
+                break  # another thread must renew leases
+            in_transaction = False
+        return None
 
     def _catch_up_alone(self, after: int, catch_up: Callable[[list[Row]], int]) -> bool:
         """Take in what others have written, unless another worker is doing that.

@@ -20,7 +20,6 @@ from priorband.durable.clients import Client, OpenedWith
 from priorband.durable.messages import ATTEMPTS, Assignment, Idle, Report
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.durable.turns import PostedTurn, RefusedError, answer_from_text, answer_text
-from priorband.errors import FormatError
 from priorband.repair.check import check
 from priorband.storage import postgres as postgres_module
 from priorband.storage.identity import Owner, this_process
@@ -204,7 +203,7 @@ def test_a_turn_that_cannot_be_taken_is_left_to_its_worker(
     def fail_for_others(dispatcher: Any, *arguments: Any) -> Any:
         answer = real(dispatcher, *arguments)
         if dispatcher.client.elsewhere is not None:
-            raise FormatError("not today")
+            raise ZeroDivisionError("not today")
         return answer
 
     monkeypatch.setattr(turns, "take_turn", fail_for_others)
@@ -218,7 +217,9 @@ def test_a_turn_that_cannot_be_taken_is_left_to_its_worker(
     assert leader.replay().exact
 
 
-@pytest.mark.parametrize("body", ["", "[]", "{}", '{"client":{},"report":null,"request":""}'])
+@pytest.mark.parametrize(
+    "body", ["", "[]", "{}", '{"version":1,"client":{},"report":null,"request":""}']
+)
 def test_a_post_that_is_none_does_no_harm(open_again: Open, body: str) -> None:
     leader = open_again()
     leader.turn(None, "")  # makes the table
@@ -230,6 +231,18 @@ def test_a_post_that_is_none_does_no_harm(open_again: Open, body: str) -> None:
         answer_from_text(answer, config_reader(SPACE))
     assert [row.kind for row in journal.read(0)] == ["created", "asked"]
     assert leader.replay().exact
+
+
+def test_a_post_of_another_version_is_refused(
+    open_again: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader, follower = open_again(), open_again()
+    text = PostedTurn(follower._dispatcher.client, None, "a").to_text()
+    monkeypatch.setattr(turns, "VERSION", turns.VERSION + 1)
+    with pytest.raises(pb.errors.FormatError, match="another version"):
+        PostedTurn.from_text(text)
+    assert PostedTurn.from_text(PostedTurn(follower._dispatcher.client, None, "a").to_text())
+    assert isinstance(leader.turn(None, "a"), Assignment)
 
 
 def test_a_dead_worker_gets_no_trial_and_its_report_counts(open_again: Open) -> None:

@@ -128,10 +128,10 @@ class TrialProcess:
             if pid is not None and self.process.is_alive():
                 os.kill(pid, DUMP_STACK)
 
-    def kill(self, patience: float = AFTER_TERM) -> None:
+    def kill(self, patience: float | None = None) -> None:
         """End the process and everything it has started: SIGTERM, and SIGKILL after `patience`."""
         self.process.send_sigterm_to_all()
-        self.process.join(patience)
+        self.process.join(AFTER_TERM if patience is None else patience)
         self.process.end_all()
 
     def close(self) -> None:

@@ -221,7 +221,7 @@ if multiprocessing.current_process().name != "MainProcess":
     "text", [KILLS_SERVER, KILLS_SERVER + SAYS_NOTHING], ids=["says so", "says nothing"]
 )
 @pytest.mark.parametrize("looks_late", [False, True])
-def test_a_server_that_dies_is_replaced_and_its_trial_gets_another_attempt(
+def test_a_trial_whose_server_dies_gets_another_attempt(
     tmp_path: Path,
     make_module: MakeModule,
     monkeypatch: pytest.MonkeyPatch,

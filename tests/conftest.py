@@ -63,7 +63,7 @@ def new_postgres() -> Iterator[Callable[..., Server]]:
 def _server(**settings: object) -> Iterator[Server]:
     if reason := lacking():
         pytest.skip(reason)
-    server = Server(**settings)
+    server = Server(in_memory=True, **settings)
     try:
         server.start()
         yield server

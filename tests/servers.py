@@ -24,13 +24,14 @@ class Server:
     """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process.
 
     Args:
+        in_memory: whether its files are in memory, if there is room; a benchmark needs a disk.
         settings: settings of the server, such as `max_connections=20`.
     """
 
-    def __init__(self, **settings: object) -> None:
+    def __init__(self, in_memory: bool = False, **settings: object) -> None:
         self.settings = settings
-        place = memory_folder() or "/tmp"
-        self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir=place))
+        place = memory_folder() if in_memory else ""
+        self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir=place or "/tmp"))
         self.data = self.folder / "data"
         self.port = free_port()
         self.password = os.urandom(8).hex()

@@ -359,7 +359,7 @@ class SqliteJournal:
         would try after every commit for as long as others are reading.
         """
         generation, _, length = lock.read_note(_NEXT_COPY).partition(b" ")
-        due = int(length) if length and generation == log.generation() else LONG_LOG
+        due = int(length) if length.isdigit() and generation == log.generation() else LONG_LOG
         if not log.longer_than(due):
             return
         seconds = min(READERS_TIMEOUT * (due / LONG_LOG) ** 4, LONGEST_READERS_TIMEOUT)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from servers import Server, lacking, memory_folder
+from servers import MemoryServer, Server, lacking, memory_folder
 from stored_studies import Shapes, write_shapes
 
 settings.register_profile("full", deadline=None, derandomize=True, database=None)
@@ -63,7 +63,7 @@ def new_postgres() -> Iterator[Callable[..., Server]]:
 def _server(**settings: object) -> Iterator[Server]:
     if reason := lacking():
         pytest.skip(reason)
-    server = Server(in_memory=True, **settings)
+    server = MemoryServer(**settings)
     try:
         server.start()
         yield server

@@ -24,13 +24,15 @@ class Server:
     """A PostgreSQL server with a fresh cluster, not started yet. It ends with this process.
 
     Args:
-        in_memory: whether its files are in memory, if there is room; a benchmark needs a disk.
         settings: settings of the server, such as `max_connections=20`.
     """
 
-    def __init__(self, in_memory: bool = False, **settings: object) -> None:
+    in_memory = False
+    """Whether its files are in memory, if there is room. A benchmark needs a disk."""
+
+    def __init__(self, **settings: object) -> None:
         self.settings = settings
-        place = memory_folder() if in_memory else ""
+        place = memory_folder() if self.in_memory else ""
         self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir=place or "/tmp"))
         self.data = self.folder / "data"
         self.port = free_port()
@@ -152,6 +154,12 @@ class Server:
             raise RuntimeError(f"The server did not start: {self.log[-2000:]}")
         lines = _lock_file(self.data)
         return lines[:1] == [str(pid)] and lines[7:8] == ["ready"]
+
+
+class MemoryServer(Server):
+    """A server for tests that do not ask how long a sync takes."""
+
+    in_memory = True
 
 
 class Pooler:

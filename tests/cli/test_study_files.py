@@ -224,7 +224,7 @@ def test_a_script_is_asked_to_stop_and_goes_on_from_its_checkpoint(start: str, f
         wait_until((file.parent / "running").exists, "the script")
         run.send_signal(signal.SIGTERM)
         assert run.wait(LONGEST) == 143
-        assert run.stderr and "To resume: priorband run" in run.stderr.read()
+        assert run.stdout and "Run the same again to resume" in run.stdout.read()
     done = priorband("run", file)
     assert done.returncode == 0, done.stderr
     with pb.open_study(file.parent / "runs" / "study", read_only=True) as study:

@@ -14,15 +14,13 @@ from typing import Any, final
 from priorband.errors import FormatError, MismatchError
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, Interrupted, task_checkpoints
-from priorband.workers.command_failure import CommandFailed
+from priorband.workers.command_failure import PREEMPTED, CommandFailed, handed_back
 from priorband.workers.command_words import as_json, as_word, expanded
 from priorband.workers.metric_reports import REPORT
 from priorband.workers.script_metrics import PrintedMetric, ReportedPoint, ReportFile
 from priorband.workers.script_process import ScriptProcess
 from priorband.workers.trial_runner import GRACE
 
-PREEMPTED = 75
-"""The exit code with which a script hands its trial back; EX_TEMPFAIL of sysexits.h."""
 _LOOK = 0.1  # seconds between two looks at the file of reports
 _LAST_LINES = 20
 _LONGEST_PAUSE = 30.0  # seconds before a trial that was handed back is taken again
@@ -120,7 +118,7 @@ class _ScriptRun:
         if code == PREEMPTED:
             self._seal()
             self._pause()
-            raise Interrupted(f"the script ended with exit code {PREEMPTED}")
+            raise Interrupted(handed_back(self.step))
         if code:
             raise self._failure(code)
         if self.objective.metric not in self.latest:

@@ -148,6 +148,32 @@ def test_exit_code_75_hands_the_trial_back_and_its_checkpoint_is_resumed(tmp_pat
     assert "returned" in end["kinds"]
 
 
+@pytest.mark.parametrize(
+    ("code", "attempts", "reason"),
+    [
+        ("sys.exit(75)", 5, "the script ended with exit code 75, for the 5th time"),
+        (
+            "print('epoch 4 val_loss=0.5'); sys.exit(75)",
+            6,
+            "the script ended with exit code 75 at step 4, for the 5th time",
+        ),
+        (
+            "print('epoch', min(2, int(ENV['PRIORBAND_ATTEMPT'])), 'val_loss=1'); sys.exit(75)",
+            7,
+            "the script ended with exit code 75 at step 2, for the 5th time",
+        ),
+    ],
+)
+def test_a_script_that_always_hands_back_fails_in_the_end(
+    code: str, attempts: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("priorband.workers.command_objective._LONGEST_PAUSE", 0.0)
+    end = ended(tmp_path, code)
+    assert (end["kind"], end["attempt"]) == ("raised", attempts)
+    assert end["reason"] == f"{reason} in a row without coming further"
+    assert end["kinds"].count("returned") == attempts - 1
+
+
 def test_a_time_limit_ends_a_script(tmp_path: Path) -> None:
     objective = script(tmp_path, "print('started', flush=True); time.sleep(600)")
     end = trial_end(tmp_path / "s", objective, trial_seconds=0.5)

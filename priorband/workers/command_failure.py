@@ -6,6 +6,10 @@ from typing import Any, final
 
 from priorband.failures import FailureKind
 
+SCRIPT_OUTPUT = "output"
+"""The name among the details of a script's failure of the last lines that it printed."""
+_LAST_LINES, _LONGEST_LINE = 5, 200
+
 
 @final
 class CommandFailed(Exception):  # noqa: N818  # it says what happened
@@ -25,7 +29,8 @@ class CommandFailed(Exception):  # noqa: N818  # it says what happened
     @property
     def details(self) -> dict[str, Any]:
         """What is recorded with the failure."""
-        return {"traceback": self.output or str(self)}
+        last = [line[:_LONGEST_LINE] for line in self.output.splitlines()[-_LAST_LINES:]]
+        return {"traceback": self.output or str(self), SCRIPT_OUTPUT: last}
 
 
 PREEMPTED = 75

@@ -24,7 +24,7 @@ from priorband.storage.checkpoints import Checkpoints, Held
 from priorband.streams import RandomStream
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
-from priorband.workers.command_failure import fruitless_reason
+from priorband.workers.command_failure import SCRIPT_OUTPUT, fruitless_reason
 from priorband.workers.objective_results import (
     AttemptResult,
     Objective,
@@ -158,7 +158,7 @@ class TrialRunner:
         earlier = () if opened is None else opened.endings
         fruitless = fruitless_reason([*(end.reason for end in earlier), reason])
         if fruitless:
-            return Report(number, attempt, None, "raised", fruitless)
+            return Report(number, attempt, None, "raised", fruitless, {SCRIPT_OUTPUT: []})
         return Report(number, attempt, None, "preempted", reason)
 
     def _with_startup(self, result: AttemptResult) -> dict[str, Any]:

@@ -89,8 +89,22 @@ def test_a_script_gets_its_trial_as_words_and_in_the_environment(tmp_path: Path)
             REPORT.format({"loss": 1}),
             "invalid",
             "the script ended with exit code 0, but did not report `val_loss`. It reported `loss`: "
-            "is one of them meant by `metric`? Call priorband.report_metric(val_loss=0.31) in it, "
-            "or print val_loss=0.31.",
+            "is that meant by `metric`? Call priorband.report_metric(val_loss=0.31) in it, or "
+            "print val_loss=0.31.",
+        ),
+        (
+            "print('lr=0.1, score: 0.9')",
+            "invalid",
+            "the script ended with exit code 0, but did not report `val_loss`. It reported `lr`, "
+            "`score`: is one of them meant by `metric`? Call priorband.report_metric(val_loss=0.31)"
+            " in it, or print val_loss=0.31.",
+        ),
+        (
+            "print('lr=0.1, val_los=0.9')",
+            "invalid",
+            "the script ended with exit code 0, but did not report `val_loss`. It reported "
+            "`val_los`: is that meant by `metric`? Call priorband.report_metric(val_loss=0.31) in "
+            "it, or print val_loss=0.31.",
         ),
     ],
 )
@@ -105,6 +119,9 @@ def test_the_last_lines_of_standard_error_are_kept(tmp_path: Path) -> None:
     end = ended(tmp_path, "print('x' * 9, file=sys.stderr); raise ValueError('bad lr')")
     trace = end["traceback"].splitlines()
     assert trace[0] == "x" * 9 and trace[-1] == "ValueError: bad lr"
+    assert end["output"] == trace[-5:]
+    log = (tmp_path / "s" / "trials" / "0" / "log-1.txt").read_text()
+    assert "Fix the script or its `command` and run the same again." in log
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

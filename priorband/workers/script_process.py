@@ -163,7 +163,7 @@ def _started_with_guards(
     here = str(Path(__file__).parent)
     failed, theirs = os.pipe()
     try:
-        program = [sys.executable, "-I", "-S", "-c", _GUARDED, here, str(os.getpid()), str(theirs)]
+        program = [sys.executable, "-S", "-P", "-c", _GUARDED, here, str(os.getpid()), str(theirs)]
         process = _started([*program, *words], directory, environment, files=(theirs,))
     except BaseException:
         os.close(failed)

@@ -59,8 +59,6 @@ _SCRIPT_ADVICE: dict[FailureKind, str] = {
     "--failed` repeats the trials that have failed.",
     "invalid": "Correct `metric` in the study file, or what the script prints, and run the same "
     "again.",
-    "timeout": "Raise `trial_seconds` or `step_seconds`, or train for less. The log shows how far "
-    "the script came.",
     "crashed": "The end of the log shows what the script printed last. A typical cause is a crash "
     "in native code.",
 }

@@ -65,9 +65,9 @@ def fruitless_reason(reasons: Iterable[str]) -> str:
     for reason in reasons:
         if not reason.startswith(_HANDED_BACK):
             continue
-        step = _step(reason)
-        fruitless = fruitless + 1 if step <= furthest else 0
-        furthest, last = max(step, furthest), reason
+        step, last = _step(reason), reason
+        fruitless = 0 if step > furthest else fruitless + 1
+        furthest = step if step > furthest else furthest
     if fruitless < FRUITLESS:
         return ""
     return f"{last}, for the {fruitless}th time in a row without coming further"

@@ -54,20 +54,32 @@ _ADVICE: dict[FailureKind, str] = {
     "lost its connection. Look for the reason on that machine.",
     "preempted": "Nothing needs to be done: the next worker continues the trial.",
 }
+_SCRIPT_ADVICE: dict[FailureKind, str] = {
+    "raised": "Fix the script or its `command` and run the same again. `priorband retry STUDY "
+    "--failed` repeats the trials that have failed.",
+    "invalid": "Correct `metric` in the study file, or what the script prints, and run the same "
+    "again.",
+    "crashed": "The end of the log shows what the script printed last. A typical cause is a crash "
+    "in native code.",
+}
 _RETURN = """\
 Return the {what} as a number, or in a dict with metrics of your choice:
     def train(trial):
         return {example}  # or {{"{key}": {example}, "seconds": 12.5}}"""
 
 
-def advice(kind: FailureKind, maximize: bool = False) -> str:
-    """What a person can do about a failure; for a missing loss, with an example.
+def advice(kind: FailureKind, maximize: bool = False, script: bool = False) -> str:
+    """What a person can do about a failure, of a script or of a function.
+
+    For a function that returns no loss, with an example.
 
     >>> print(advice("invalid", maximize=True))
     Return the value to maximise as a number, or in a dict with metrics of your choice:
         def train(trial):
             return 0.93  # or {"value": 0.93, "seconds": 12.5}
     """
+    if script and kind in _SCRIPT_ADVICE:
+        return _SCRIPT_ADVICE[kind]
     if kind != "invalid":
         return _ADVICE[kind]
     if maximize:

@@ -75,7 +75,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     command = commands.get(" ".join(path)) or commands.get(" ".join(path[:1]))
     if command is not None or not path:
         _refuse_unknown_options(command or top, argv)
-    args = top.parse_args(list(argv))
+    own, words = list(argv), []
+    if command is not None and command.get_default("takes_words") and "--" in own:
+        own, words = own[: own.index("--")], own[own.index("--") + 1 :]
+    args = top.parse_args(own)
+    args.words = words
     _refuse_addresses(command or top, args)
     args.argv = list(argv)
     return args
@@ -99,7 +103,10 @@ def _refuse_unknown_options(parser: Parser, argv: Sequence[str]) -> None:
             return
         name = argument.partition("=")[0]
         if name.startswith("--") and name not in parser.options:
-            parser.error(f"There is no option {name}.{_option_hint(name, parser.options)}")
+            hint = _option_hint(name, parser.options)
+            if parser.get_default("takes_words"):
+                hint += f" If it is one of the script's own, write it after --: -- {name}"
+            parser.error(f"There is no option {name}.{hint}")
 
 
 def _names(action: argparse.Action) -> list[str]:

@@ -267,8 +267,6 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         )
     except (KeyboardInterrupt, SystemExit) as stopped:
         code = stopped.code if isinstance(stopped, SystemExit) else 130
-        if show != "quiet":
-            print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
     except MismatchError as error:
         raise error if file is None else mismatch_of_file(error, file) from None
@@ -323,8 +321,3 @@ def _stored(where: str) -> Mapping[str, Any] | None:
 
 def _place(args: argparse.Namespace) -> str:
     return shown(args.study)
-
-
-def _resume_command(args: argparse.Namespace) -> str:
-    """The same command again, without a password."""
-    return printable(shlex.join(["priorband", *map(shown, args.argv)]))

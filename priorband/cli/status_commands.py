@@ -175,7 +175,9 @@ def _best(args: argparse.Namespace) -> int:
     if best is None:
         what = "full training" if args.full else "trial"
         counts = trials_text(overview)
-        raise TrialError(f"No {what} has succeeded yet: {counts}. Try again later.")
+        failed = overview.failed and not (overview.succeeded or overview.running)
+        hint = "`priorband status` shows why." if failed else "Try again later."
+        raise TrialError(f"No {what} has succeeded yet: {counts}. {hint}")
     if args.json:
         direction = "maximize" if overview.maximize else "minimize"
         data = (result_json(best) or {}) | {"checkpoint": None if folder is None else str(folder)}

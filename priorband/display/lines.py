@@ -5,7 +5,13 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO, final
 
-from priorband.display.failure_reports import failure_json, place_lines, summary_line
+from priorband.display.failure_reports import (
+    advice_lines,
+    failure_json,
+    output_lines,
+    place_lines,
+    summary_line,
+)
 from priorband.display.new_failures import NewFailures
 from priorband.display.output import LineWriter
 from priorband.display.overview import Overview, Result, as_json
@@ -13,7 +19,6 @@ from priorband.display.polling import Poller
 from priorband.display.summary import budget_text, final_lines, progress_line, result_text
 from priorband.display.text import elapsed_text, paragraphs
 from priorband.durable.study import DurableStudy
-from priorband.failures import advice
 from priorband.trial import Observation
 
 PROGRESS_SECONDS = 10.0  # between lines that show the progress
@@ -95,7 +100,8 @@ class PlainDisplay:
             verb = "failed: " if failure.ended else "was given back: "
             self._write(verb + summary_line(failure))
             if first:  # of its kind: the others need not say again where, and what to do
-                more = [*place_lines(failure), *advice(failure.kind, maximize).splitlines()]
+                more = [*output_lines(failure), *place_lines(failure)]
+                more += advice_lines(failure, maximize)
                 self._lines.write("\n".join(f"    {line}" for line in more))
 
     def _write(self, text: str) -> None:

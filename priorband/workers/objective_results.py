@@ -29,7 +29,7 @@ from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_m
 from priorband.errors import FormatError, LossError, MethodError, MismatchError
 from priorband.failures import FailureKind, advice
 from priorband.workers.attempt import Attempt, Diverged, Interrupted, task_checkpoints
-from priorband.workers.command_failure import CommandFailed
+from priorband.workers.command_failure import SCRIPT_OUTPUT, CommandFailed
 from priorband.workers.own_frames import definition, own_frames
 
 Objective = Callable[[Attempt], Any]
@@ -182,7 +182,8 @@ def _write_to_log(result: AttemptResult, attempt: Attempt, maximize: bool) -> No
     """Add the whole traceback of a failure to the trial's log, and what to do."""
     trace = result["details"].get("traceback", "")
     head = f"{result['kind']}: {result['reason']}"
-    text = f"\n{trace}\n{head}\n{advice(result['kind'], maximize)}"
+    is_script = SCRIPT_OUTPUT in result["details"]
+    text = f"\n{trace}\n{head}\n{advice(result['kind'], maximize, is_script)}"
     for stream in (sys.stdout, sys.stderr):  # what the objective has printed comes first
         with suppress(Exception):
             stream.flush()

@@ -53,12 +53,22 @@ def split(parent: int, sentinel: int, mask: Iterable[int] | None = None) -> None
         if child:
             _guard(child, parent, outer, keep=(0, 1, 2, sentinel) if outer else (0, 1, 2))
         parent = guard
+    global _guarded
+    _guarded = True
     os.close(sentinel)
     os.setsid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked if mask is None else mask)
+
+
+def is_guarded() -> bool:
+    """Whether this process, or one that it was forked from, has guards."""
+    return _guarded
+
+
+_guarded = False
 
 
 def become_subreaper() -> None:

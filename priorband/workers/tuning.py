@@ -166,6 +166,24 @@ def run_study(
     workers: int = 1,
 ) -> Tuned:
     """Start or resume a study, run `work` on it, and return the result."""
+    try:
+        tuned, ends, failures = _run_to_the_end(opening, budget, show, work, workers)
+    except KeyboardInterrupt:  # before the workers handle it, such as while the study is opened
+        if show != "quiet":
+            _print_to_stderr(stop_text("SIGINT", addresses.shown(str(opening["where"]))))
+        raise interruption() from None
+    _raise_if_unfinished(ends, tuned.where, failures)
+    return tuned
+
+
+def _run_to_the_end(
+    opening: dict[str, Any],
+    budget: BudgetLike,
+    show: Show | None,
+    work: Callable[[DurableStudy, Display], list[WorkerEnd]],
+    workers: int,
+) -> tuple[Tuned, list[WorkerEnd], str]:
+    """Open a study and run `work` on it; the result, how the workers ended, and the failures."""
     limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise ArgumentError("A new study needs a `budget`, such as budget=12 full trainings.")
@@ -193,8 +211,7 @@ def run_study(
                 shown.say(line)
             shown.finish(tuned.reason)
             failures = failure_text(opened) if tuned.best is None else ""
-    _raise_if_unfinished(ends, opened.where, failures)
-    return tuned
+    return tuned, ends, failures
 
 
 def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list[WorkerEnd]:

@@ -241,3 +241,16 @@ def test_the_best_trial_is_queued_for_a_full_training(
         study.tell(again, 0.25)
     assert main(["best", place, "--train-in-full"]) == 0
     assert "was trained in full already (epochs=9)" in capsys.readouterr().out
+
+
+def test_best_points_to_the_failures_if_all_trials_have_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "s")
+    with pb.open_study(place, pb.Space(x=pb.Float(0, 1)), EPOCHS) as study:
+        trial = study.ask()
+        assert main(["best", place]) == 1
+        assert "1 running. Try again later." in capsys.readouterr().err
+        study.fail(trial, "no such thing")
+        assert main(["best", place]) == 1
+    assert "0 running. `priorband status` shows why." in capsys.readouterr().err

@@ -68,6 +68,21 @@ def test_each_kind_says_where_it_was_and_what_to_do(kind: FailureKind) -> None:
     ]
 
 
+def test_a_script_is_shown_with_what_it_printed_last_and_advice_of_its_own() -> None:
+    report = FailureReport(4, 1, "raised", "why", log=Path("log.txt"), output=("\x1b[2Ja", "  b"))
+    assert list(failure_lines([report], maximize=False)) == [
+        "trial 4, raised: why",
+        "  | \\x1b[2Ja",
+        "  |   b",
+        "  log: log.txt",
+        "  Fix the script or its `command` and run the same again. `priorband retry STUDY "
+        "--failed` repeats the trials that have failed.",
+    ]
+    silent = replaced(report, kind="invalid", output=())
+    *_, advice = failure_lines([silent], maximize=True)
+    assert advice.startswith("  Correct `metric` in the study file")
+
+
 def test_alike_failures_are_shown_once() -> None:
     newest = FailureReport(4, 1, "raised", "ValueError: 3", (HERE,))
     alike = replaced(newest, trial=2, reason="ValueError: 2")

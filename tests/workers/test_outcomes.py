@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from objectives import EPOCHS, GATE, SPACE
-from waiting import LONGEST, wait_until
+from waiting import LONGEST, has_open, wait_until
 
 import priorband as pb
 from priorband.display.failure_reports import shown_path
+from priorband.storage.write_lock import WriteLock
 from priorband.workers.outcomes import TuningStopped, interruption
 
 HERE = Path(__file__).parent
@@ -51,7 +52,7 @@ def test_only_nan_stops_after_three_trials_and_again_after_a_resume(tmp_path: Pa
             f"The first {3 * times} trials all failed in the same way (diverged). The study is "
             "stopped, since none has succeeded.",
             f"  trial {last}, diverged: the loss was nan",
-            f"    {shown_path(__file__)}, line 31, in nan: def nan(trial: pb.Attempt) -> float:",
+            f"    {shown_path(__file__)}, line 32, in nan: def nan(trial: pb.Attempt) -> float:",
             f"    log: {tmp_path}/trials/{last}/log-1.txt",
         ]
 
@@ -112,3 +113,26 @@ def test_ctrl_c_ends_a_script_with_how_to_resume_and_no_traceback(
         assert said[-2] == f"Run the same again to resume {tmp_path}/study."
     else:
         assert said == ["cleaned up"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_ctrl_c_while_a_study_is_opened_ends_a_script_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "go.py").write_text(SCRIPT)
+    where = tmp_path / "study"
+    pb.open_study(where, SPACE, EPOCHS).close()
+    command = [sys.executable, "go.py", str(HERE), "plain", "1"]
+    pipe = subprocess.PIPE
+    lock = WriteLock(where)
+    with (
+        lock.acquire(),
+        subprocess.Popen(command, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as tuning,
+    ):
+        try:
+            wait_until(lambda: has_open(tuning.pid, lock.path), "the script to wait for the lock")
+            tuning.send_signal(signal.SIGINT)
+            out, err = tuning.communicate(timeout=LONGEST)
+        finally:
+            tuning.kill()
+    lock.close()
+    assert (tuning.returncode, out) == (130, "cleaned up\n")
+    assert err == "Stopped by Ctrl-C.\nRun the same again to resume study.\n"

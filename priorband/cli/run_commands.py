@@ -242,7 +242,7 @@ def _objective(args: argparse.Namespace) -> Any:
     if args.study_file is None:
         args.parser.error(
             "--objective is missing: the function to tune, such as --objective train.py:train. "
-            "Only a study file in place of STUDY can do without it"
+            "With a study file, such as study.toml, it is not needed."
         )
     return file_objective(args.study_file)
 

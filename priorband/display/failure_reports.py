@@ -138,7 +138,7 @@ def failure_lines(reports: Sequence[FailureReport], maximize: bool) -> Iterator[
         yield summary_line(first)
         yield from (f"  {line}" for line in place_lines(first))
         if others:
-            yield f"  alike: {_trials(sorted(other.trial for other in others))}"
+            yield f"  also failed like this: {_trials(sorted(other.trial for other in others))}"
         if first.kind not in kinds[number + 1 :]:
             yield from (f"  {line}" for line in advice(first.kind, maximize).splitlines())
 

@@ -168,7 +168,7 @@ def run_study(
     """Start or resume a study, run `work` on it, and return the result."""
     limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
-        raise ArgumentError("A new study needs a `budget`, such as budget=12 full trainings.")
+        raise ArgumentError("A new study needs a `budget`. Write budget=12 for 12 full trainings.")
     quiet = show == "quiet"
     with (
         own_warnings_hidden(quiet),
@@ -178,8 +178,8 @@ def run_study(
             retried(lambda: opened.limit(limits), _print_to_stderr)
         if not opened.budget.limits:
             raise ArgumentError(
-                f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
-                "full trainings."
+                f"The study in {opened.where} has no `budget` yet. Write budget=12 for 12 full "
+                "trainings."
             )
         announce(opened, workers, show)
         with display(opened, show) as shown:

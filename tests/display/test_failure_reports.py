@@ -75,7 +75,7 @@ def test_alike_failures_are_shown_once() -> None:
     assert list(failure_lines([newest, alike, other], maximize=False)) == [
         "trial 4, raised: ValueError: 3",
         "  train.py, line 12, in train: return 1 / 0",
-        "  alike: trial 2",
+        "  also failed like this: trial 2",
         "trial 1, raised: KeyError: 'x'",
         "  train.py, line 3, in train: return 1 / 0",
         "  Fix the error and run the same again.",

@@ -89,7 +89,7 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
     warnings.warn(
         f"`{fidelity.name}` from {fidelity.low!r} to {fidelity.high!r} has a single rung with "
         f"eta={eta}: every trial is a full training, nothing is tried at low cost. "
-        f"{f'Take {advice}' if advice else f'Raise high to {fidelity.low * eta}'}.",
+        f"{f'Use {advice}' if advice else f'Raise high to {fidelity.low * eta}'}.",
         SingleRungWarning,
         stacklevel=stacklevel,
     )

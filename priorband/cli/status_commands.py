@@ -10,7 +10,7 @@ from typing import Any
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
-from priorband.display.best_trial import checkpoint_text, full_training_text
+from priorband.display.best_trial import checkpoint_text, full_training, full_training_text
 from priorband.display.displays import display
 from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import (
@@ -195,14 +195,16 @@ def _train_in_full(where: str) -> int:
         at = f"{printable(study.fidelity.name)}={fidelity_text(full)}"
         if best is None:
             raise TrialError("No trial has succeeded yet, so there is nothing to train in full.")
-        if best.fidelity == full:
-            print(f"The best trial, {best.trial.id}, was trained in full already ({at}).")
+        if (done := full_training(study, best)) is not None:
+            print(
+                f"The best configuration was trained in full already: trial {done.trial.id}, {at}."
+            )
             return 0
         study.queue(best.config, full)
         reached = study.spending().reached(study.budget)
     print(f"Queued: the configuration of trial {best.trial.id} at {at}, from scratch.")
-    more = f", with a larger budget ({', '.join(reached)} used up)" if reached else ""
-    print(f"`priorband run` runs it next{more}.")
+    more = f", with a larger budget: its {' and '.join(reached)} are used up" if reached else ""
+    print(f"It is trained first when the study runs again{more}.")
     return 0
 
 

@@ -1,6 +1,6 @@
 """An overview as text, for all displays and `priorband status`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import Overview, Result, Running
@@ -36,10 +36,12 @@ def budget_text(overview: Overview) -> str:
 
 
 def trials_text(overview: Overview) -> str:
-    """How many trials there are: `9 ended (1 failed: 1 raised), 2 running, 1 waiting`."""
+    """How many trials there are: `9 ended (1 failed: raised), 2 running, 1 waiting`."""
     parts = [f"{overview.ended} ended"]
     if overview.failures:
         kinds = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
+        if len(overview.failures) == 1:
+            kinds = "".join(overview.failures)
         parts[0] += f" ({overview.failed} failed: {kinds})"
     parts.append(f"{len(overview.running)} running")
     if overview.waiting:
@@ -107,8 +109,10 @@ def progress_line(overview: Overview) -> str:
     return f"{budget_text(overview)}: {trials_text(overview)}; {result}; {workers}"
 
 
-def final_lines(overview: Overview, reason: str, failures: bool = True) -> Iterator[str]:
-    """The lines at the end of a run: why it has ended, and the best configurations.
+def final_lines(
+    overview: Overview, reason: str, notes: Sequence[str] = (), failures: bool = True
+) -> Iterator[str]:
+    """The lines at the end of a run: why it has ended, the best configurations, and notes.
 
     Without a success there are the last `failures` instead, unless they were shown before. Further
     lines of the reason come last.
@@ -116,6 +120,7 @@ def final_lines(overview: Overview, reason: str, failures: bool = True) -> Itera
     first, *last = map(printable, reason.split("\n"))
     yield first
     yield from _results(overview, failures)
+    yield from notes
     yield from last
 
 

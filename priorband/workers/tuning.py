@@ -117,7 +117,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         MismatchError: if the study exists and was created with another problem.
         FormatError: if there is no study and no space was given.
         HaltedError: if the first trials all fail in the same way, or none has succeeded when the
-            budget is spent. The message has the last failure, with its place in your code.
+            budget is spent. The message has the last failure, with its place in your code, unless
+            the live view has just shown it.
         KeyboardInterrupt: after Ctrl-C, once the running trials are given back; run the same again
             to resume. In a script it is also a `SystemExit` with code 130, so that the script ends
             without a traceback. SIGTERM raises `SystemExit` with code 143.
@@ -189,10 +190,8 @@ def run_study(
             opened.refresh()
             ends = [*ends, *without_success(opened, ends)]
             tuned = _tuned(opened, ends, opening)
-            for line in best_trial_lines(opened):
-                shown.say(line)
-            shown.finish(tuned.reason)
-            failures = failure_text(opened) if tuned.best is None else ""
+            shown.finish(tuned.reason, best_trial_lines(opened))
+            failures = failure_text(opened, show) if tuned.best is None else ""
     _raise_if_unfinished(ends, opened.where, failures)
     return tuned
 
@@ -260,7 +259,7 @@ def _tuned(study: DurableStudy, ends: list[WorkerEnd], opening: Mapping[str, Any
 
 def _raise_if_unfinished(ends: list[WorkerEnd], where: str, failures: str) -> None:
     """Raise if the study was stopped, or if no worker could finish it."""
-    reasons = {end.status: end.reason for end in ends}
+    reasons = {end.status: end.reason for end in reversed(ends)}  # the first, as `_tuned` says
     if "stopped" in reasons:
         if reasons["stopped"] == "SIGINT":
             raise interruption()

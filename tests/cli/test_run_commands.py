@@ -168,7 +168,7 @@ def test_an_objective_that_always_fails_ends_with_its_place(tmp_path: Path) -> N
     assert "failed: trial 0, raised: ValueError: no such thing as" in said[0]
     assert said[1].startswith("    objectives.py, line 55, in raises: raise ValueError(f")
     assert said[2] == f"    log: {tmp_path}/s/trials/0/log-1.txt"
-    assert said[3] == "    Fix the error and run the same again."
+    assert said[3].startswith("    Fix the error and run the same again. `priorband retry")
     quiet = priorband("run", tmp_path / "q", *words, "--same-process", "--quiet")
     assert (quiet.returncode, quiet.stdout) == (3, "") and len(quiet.stderr.splitlines()) == 6
     assert quiet.stderr.startswith("priorband: The first 3 trials all failed in the same way")

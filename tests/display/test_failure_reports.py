@@ -27,7 +27,10 @@ EPOCHS = pb.Fidelity("epochs", 1, 9)
 HERE = CodeLine("train.py", 12, "train", "return 1 / 0")
 
 ADVICE: dict[FailureKind, list[str]] = {
-    "raised": ["Fix the error and run the same again."],
+    "raised": [
+        "Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again."
+    ],
     "diverged": [
         "A few such configurations do no harm: they rank last. If most of them diverge, look for a "
         "mistake in the objective, or narrow the space, such as the learning rate."
@@ -78,7 +81,8 @@ def test_alike_failures_are_shown_once() -> None:
         "  also failed like this: trial 2",
         "trial 1, raised: KeyError: 'x'",
         "  train.py, line 3, in train: return 1 / 0",
-        "  Fix the error and run the same again.",
+        "  Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.",
     ]
 
 
@@ -136,7 +140,8 @@ def test_plain_names_each_failure_once_and_its_place_the_first_time(tmp_path: Pa
         *(f"    {line}" for line in ADVICE["crashed"]),
         "failed: trial 1, raised: why",
         "    train.py, line 12, in train: return 1 / 0",
-        "    Fix the error and run the same again.",
+        "    Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.",
         "failed: trial 2, raised: why",
     ]
 

@@ -86,7 +86,7 @@ def test_the_panel_shows_what_matters(study: pb.DurableStudy) -> None:
     text = "\n".join(drawn(now, 120))
     for shown in (
         "[bold]study",
-        "3 ended (1 failed: 1 timeout), 2 running",
+        "3 ended (1 failed: timeout), 2 running",
         "best     0.125 at epochs=1 (trial 1); in full 0.5 (trial 0)",
         "about 12 min left",
         "trial  rung  epochs  loss  elapsed",

@@ -162,7 +162,10 @@ def test_a_failure_keeps_own_frames_and_its_log_has_the_traceback(
     log = (tmp_path / "trials/0/log-1.txt").read_text()
     assert "Traceback (most recent call last)" in log and "json/decoder.py" in log
     assert "\nraised: JSONDecodeError: Expecting property name" in log
-    assert log.endswith("\nFix the error and run the same again.\n")
+    assert log.endswith(
+        "\nFix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.\n"
+    )
     assert log.startswith("training\n") is (start != "same-process")
 
 

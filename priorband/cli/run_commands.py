@@ -240,6 +240,16 @@ def _objective(args: argparse.Namespace) -> Any:
     if args.objective is not None:
         return load_objective(args.objective)
     if args.study_file is None:
+        if args.study.endswith(".py"):
+            script, name = (
+                printable(shlex.quote(args.study)),
+                args.study.removesuffix(".py").rpartition("/")[2],
+            )
+            args.parser.error(
+                f"{script} is a script, not a study. `priorband init {script}` writes a study file "
+                f"for it; `priorband run runs/{printable(name)} --objective {script}:train` tunes "
+                "its function train."
+            )
         args.parser.error(
             "--objective is missing: the function to tune, such as --objective train.py:train. "
             "With a study file, such as study.toml, it is not needed."

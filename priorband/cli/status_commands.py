@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 import time
@@ -121,9 +122,10 @@ def status_lines(
     aim = "maximise" if overview.maximize else "minimise"
     low, high = fidelity_text(problem.fidelity.low), fidelity_text(problem.fidelity.high)
     description = f"{aim}, {printable(overview.fidelity)} {low} to {high}, {_method(study)}"
-    created = f"{moment(overview.created)[:19]} UTC"
+    created = f"{moment(overview.created)[:19].replace('T', ' ')} UTC"
     yield printable(overview.where)
-    yield f"study    {description}, seed {problem.seed}, created {created}"
+    yield f"study    {description}, seed {problem.seed}"
+    yield f"created  {created}"
     yield f"budget   {budget_text(overview)}"
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
@@ -174,8 +176,12 @@ def _best(args: argparse.Namespace) -> int:
     best = overview.best_in_full if args.full else overview.best
     if best is None:
         what = "full training" if args.full else "trial"
-        counts = trials_text(overview)
-        raise TrialError(f"No {what} has succeeded yet: {counts}. Try again later.")
+        hint = "Try again later."
+        if overview.failures:
+            hint = (
+                f"`priorband status {printable(shlex.quote(args.study))}` shows why trials failed."
+            )
+        raise TrialError(f"No {what} has succeeded yet: {trials_text(overview)}. {hint}")
     if args.json:
         direction = "maximize" if overview.maximize else "minimize"
         data = (result_json(best) or {}) | {"checkpoint": None if folder is None else str(folder)}

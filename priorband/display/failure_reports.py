@@ -118,12 +118,17 @@ def summary_line(report: FailureReport) -> str:
     return f"trial {report.trial}{again}, {what}"
 
 
-def place_lines(report: FailureReport) -> Iterator[str]:
-    """Where it failed: lines of the user's code, and the path of the log."""
+def frame_lines(report: FailureReport) -> Iterator[str]:
+    """The lines of the user's code in which it failed."""
     for frame in report.frames:
         where = f"{printable(shown_path(frame.file))}, line {frame.line}, in "
         code = f": {printable(frame.code)}" if frame.code else ""
         yield f"{where}{printable(frame.function)}{code}"
+
+
+def place_lines(report: FailureReport) -> Iterator[str]:
+    """Where it failed: lines of the user's code, and the path of the log."""
+    yield from frame_lines(report)
     if report.log is not None:
         yield f"log: {printable(shown_path(report.log))}"
 

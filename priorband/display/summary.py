@@ -35,14 +35,17 @@ def budget_text(overview: Overview) -> str:
     return f"{', '.join(used)} ({overview.share:.0%})".replace("%", " %")
 
 
-def trials_text(overview: Overview) -> str:
-    """How many trials there are: `9 ended (1 failed: raised), 2 running, 1 waiting`."""
+def trials_text(overview: Overview, kinds: bool = True) -> str:
+    """How many trials there are: `9 ended (1 failed: raised), 2 running, 1 waiting`.
+
+    Without `kinds`, it is not said how they failed.
+    """
     parts = [f"{overview.ended} ended"]
     if overview.failures:
-        kinds = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
+        how = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
         if len(overview.failures) == 1:
-            kinds = "".join(overview.failures)
-        parts[0] += f" ({overview.failed} failed: {kinds})"
+            how = "".join(overview.failures)
+        parts[0] += f" ({overview.failed} failed{f': {how}' if kinds else ''})"
     parts.append(f"{len(overview.running)} running")
     if overview.waiting:
         parts.append(f"{len(overview.waiting)} waiting")

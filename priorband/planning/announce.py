@@ -35,10 +35,15 @@ def announce(study: DurableStudy, workers: int, show: str | None) -> None:
     if chosen == "json":
         writer.write(json.dumps({"event": "plan"} | plan_json(planned), allow_nan=False))
         return
-    lines = [*short_lines(planned), *(f"Warning: {warning}" for warning in planned.warnings)]
+    lines = start_lines(planned)
     width = shutil.get_terminal_size().columns if chosen == "live" else None
     for line in wrapped(lines, width) if width else lines:
         writer.write(line)
+
+
+def start_lines(planned: Plan) -> list[str]:
+    """What is said about a plan when its study starts."""
+    return [*short_lines(planned), *(f"Warning: {warning}" for warning in planned.warnings)]
 
 
 def start_plan(study: DurableStudy, workers: int) -> Plan | None:

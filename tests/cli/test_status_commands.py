@@ -62,7 +62,7 @@ def test_status_says_how_a_study_stands(where: str) -> None:
     done = priorband("status", where)
     assert (done.returncode, done.stderr) == (0, "")
     for said in (
-        "maximise, epochs 1 to 9, priorband, seed 0, created 20",
+        "maximise, epochs 1 to 9, priorband, seed 0\ncreated  20",
         "of 8 trainings (",
         "13 ended (2 failed: raised), 2 running",
         "failed   trial 9, raised: ValueError: \\x1b[2J[red]\\u202e line two",

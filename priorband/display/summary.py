@@ -136,7 +136,11 @@ def _results(overview: Overview, failures: bool) -> Iterator[str]:
     best, full = overview.best, overview.best_in_full
     yield f"Best: {result_text(best, overview)}, of {_count(overview.ended, 'trial')}:"
     yield from (f"  {line}" for line in config_lines(best.config, best.parents))
-    if full is not None and full.trial != best.trial:
+    if full is None or full.trial == best.trial:
+        return
+    if full.config == best.config:
+        yield f"Best in full: {result_text(full, overview)}, with the same configuration."
+    else:
         yield f"Best in full: {result_text(full, overview)}:"
         yield from (f"  {line}" for line in config_lines(full.config, full.parents))
 

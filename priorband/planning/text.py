@@ -192,21 +192,17 @@ def _bar(jobs: Sequence[PlannedJob], end: float, columns: int) -> str:
 
 
 def _assumptions(plan: "Plan") -> str:
-    exact = "Exact as long as no trial fails and"
-    if not plan.exact:
-        exact = (
-            f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
-            "simulated studies, and the tables show one of them. No trial fails in them, and"
-        )
     unit = f"unit of {printable(plan.fidelity.name)}"
     if _has_no_fidelity(plan):
         unit = "training"
-    return f"{exact} each {unit} takes equally long{_resuming(plan)}."
-
-
-def _resuming(plan: "Plan") -> str:
-    if not plan.promotions.high:
-        return ""
-    if plan.continued:
-        return ", and promotions resume from checkpoints"
-    return ", and promotions start from scratch"
+    last = f"each {unit} takes equally long"
+    resuming = ""
+    if plan.promotions.high:
+        resuming = "resume from checkpoints" if plan.continued else "start from scratch"
+    rest = f", {last}, and promotions {resuming}." if resuming else f" and {last}."
+    if plan.exact:
+        return f"Exact if no trial fails{rest}"
+    return (
+        f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
+        f"simulated studies, and the tables show one of them. In these, no trial fails{rest}"
+    )

@@ -193,6 +193,18 @@ def test_the_end_says_why_and_what_was_found(study: pb.DurableStudy, capsys: Any
     assert "'\\x1b[2J'" in said and no_control_codes(said)
 
 
+def test_a_configuration_that_is_the_best_in_full_too_is_shown_once(
+    study: pb.DurableStudy, capsys: Any
+) -> None:
+    config = study.problem.prior.mode
+    study.add(config, 0.25, 3)
+    study.add(config, 0.5, 9)
+    with display(study, "plain") as shown:
+        shown.finish("Done.")
+    said = capsys.readouterr().out
+    assert said.endswith("Best in full: 0.5 at epochs=9 (trial 1), with the same configuration.\n")
+
+
 class Gone(io.StringIO):
     """A pipe that nobody reads."""
 

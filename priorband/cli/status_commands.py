@@ -39,6 +39,7 @@ from priorband.display.text import (
     printable,
     wrapped,
 )
+from priorband.durable.budget import limit_text
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
@@ -111,7 +112,11 @@ def _end_reason(study: DurableStudy) -> str:
         overview = study_overview(study, leases, study.journal.now())
     except StorageError:  # the display keeps trying
         return ""
-    return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""
+    if not overview.over:
+        return ""
+    limits = overview.budget.limits
+    spent = " and ".join(limit_text(limits[name], name) for name in overview.reached)
+    return f"The budget of {spent} is spent."
 
 
 def status_lines(

@@ -85,7 +85,7 @@ def test_watching_ends_with_the_study(tmp_path: Path) -> None:
         study.limit(pb.Budget(trials=2))
         work(study, 2)
     plain = priorband("status", tmp_path, "--watch")
-    assert plain.returncode == 0 and "The budget is used up: trials." in plain.stdout
+    assert plain.returncode == 0 and "The budget of 2 trials is spent." in plain.stdout
     assert no_control_codes(plain.stdout)
     data = priorband("status", tmp_path, "--watch", "--json").stdout.splitlines()
     assert json.loads(data[-1])["over"] is True

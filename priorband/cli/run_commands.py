@@ -241,10 +241,8 @@ def _objective(args: argparse.Namespace) -> Any:
         return load_objective(args.objective)
     if args.study_file is None:
         if args.study.endswith(".py"):
-            script, name = (
-                printable(shlex.quote(args.study)),
-                args.study.removesuffix(".py").rpartition("/")[2],
-            )
+            script = printable(shlex.quote(args.study))
+            name = args.study.removesuffix(".py").rpartition("/")[2]
             args.parser.error(
                 f"{script} is a script, not a study. `priorband init {script}` writes a study file "
                 f"for it; `priorband run runs/{printable(name)} --objective {script}:train` tunes "

@@ -13,7 +13,7 @@ from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.best_trial import checkpoint_text, full_training, full_training_text
 from priorband.display.displays import display
-from priorband.display.failure_reports import failure_lines
+from priorband.display.failure_reports import failure_lines, shown_study
 from priorband.display.overview import (
     Overview,
     Result,
@@ -183,9 +183,8 @@ def _best(args: argparse.Namespace) -> int:
         what = "full training" if args.full else "trial"
         hint = "Try again later."
         if overview.failures:
-            hint = (
-                f"`priorband status {printable(shlex.quote(args.study))}` shows why trials failed."
-            )
+            place = printable(shlex.quote(shown_study(overview.where)))
+            hint = f"`priorband status {place}` shows why trials failed."
         raise TrialError(f"No {what} has succeeded yet: {trials_text(overview)}. {hint}")
     if args.json:
         direction = "maximize" if overview.maximize else "minimize"
@@ -214,7 +213,7 @@ def _train_in_full(where: str) -> int:
         study.queue(best.config, full)
         reached = study.spending().reached(study.budget)
     print(f"Queued: the configuration of trial {best.trial.id} at {at}, from scratch.")
-    more = f", with a larger budget: its {' and '.join(reached)} are used up" if reached else ""
+    more = f", with a larger budget ({' and '.join(reached)} used up)" if reached else ""
     print(f"It is trained first when the study runs again{more}.")
     return 0
 

@@ -2,7 +2,7 @@
 
 import shlex
 
-from priorband.display.failure_reports import shown_path
+from priorband.display.failure_reports import shown_study
 from priorband.display.text import fidelity_text, printable
 from priorband.durable.study import DurableStudy
 from priorband.trial import Observation
@@ -25,7 +25,7 @@ def full_training_text(study: DurableStudy, best: Observation) -> str:
     if full_training(study, best) is not None:
         return ""
     name, full = printable(study.fidelity.name), fidelity_text(study.fidelity.high)
-    command = f"priorband best {shlex.quote(shown_path(study.where))} --train-in-full"
+    command = f"priorband best {shlex.quote(shown_study(study.where))} --train-in-full"
     return (
         f"Trial {best.trial.id} was trained up to {name}={fidelity_text(best.fidelity)} of {full}. "
         f"To train its configuration in full: {printable(command)}"

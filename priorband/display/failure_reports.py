@@ -10,6 +10,7 @@ from priorband.durable.ledger import AttemptEnd
 from priorband.durable.records import FailedRecord, decode
 from priorband.durable.study import DurableStudy
 from priorband.failures import FailureKind, advice
+from priorband.storage.addresses import is_address
 from priorband.storage.journal import Row
 from priorband.values import frozen
 
@@ -175,6 +176,11 @@ def shown_path(path: str | Path) -> str:
     except (OSError, ValueError):  # another drive, or no working directory
         return str(path)
     return str(path) if relative.startswith("..") or str(path).startswith("<") else relative
+
+
+def shown_study(where: str) -> str:
+    """Where a study is, as a command takes it: an address, or a folder as `shown_path` shows it."""
+    return where if is_address(where) else shown_path(where)
 
 
 def _trials(numbers: Iterable[int]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import final
 
 from priorband.display.displays import checked_show
-from priorband.display.failure_reports import failure_lines, latest_failures, shown_path
+from priorband.display.failure_reports import failure_lines, latest_failures, shown_study
 from priorband.display.text import printable
 from priorband.durable.study import DurableStudy
 from priorband.workers.worker import WorkerEnd
@@ -58,7 +58,7 @@ def failure_text(study: DurableStudy, show: str | None) -> str:
     The live view shows them itself, right above the message.
     """
     if checked_show(show) == "live":
-        command = f"priorband status {shlex.quote(shown_path(study.where))}"
+        command = f"priorband status {shlex.quote(shown_study(study.where))}"
         return f"\nThe failures are shown above, and again by: {printable(command)}"
     lines = failure_lines(latest_failures(study, _LAST_FAILURES), study.maximize)
     return "".join(f"\n  {line}" for line in lines)

@@ -15,6 +15,7 @@ from priorband.display.failure_reports import (
     failure_lines,
     latest_failures,
     open_failures,
+    shown_study,
     summary_line,
 )
 from priorband.display.lines import JsonDisplay, PlainDisplay
@@ -169,3 +170,10 @@ def test_json_has_an_event_for_each_failure(tmp_path: Path) -> None:
     }
     del failure["event"]
     assert progress["latest_failures"] == finish["latest_failures"] == [failure]
+
+
+def test_the_address_of_a_study_is_shown_as_it_is_and_a_folder_from_here(tmp_path: Path) -> None:
+    address = "postgresql://ann@host:5432/lab#digits"
+    assert shown_study(address) == address
+    assert shown_study(str(Path.cwd() / "runs" / "digits")) == "runs/digits"
+    assert shown_study(str(tmp_path)) == str(tmp_path)

@@ -41,7 +41,8 @@ def split_reason(reason: str) -> tuple[FailureKind, str]:
 
 
 _ADVICE: dict[FailureKind, str] = {
-    "raised": "Fix the error and run the same again.",
+    "raised": "Fix the error and run the same again. `priorband retry STUDY --failed` queues the "
+    "failed trials again.",
     "diverged": "A few such configurations do no harm: they rank last. If most of them diverge, "
     "look for a mistake in the objective, or narrow the space, such as the learning rate.",
     "memory": "Let trials use less memory (smaller batches or models in the space), or run fewer "

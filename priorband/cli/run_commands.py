@@ -240,9 +240,17 @@ def _objective(args: argparse.Namespace) -> Any:
     if args.objective is not None:
         return load_objective(args.objective)
     if args.study_file is None:
+        if args.study.endswith(".py"):
+            script = printable(shlex.quote(args.study))
+            name = args.study.removesuffix(".py").rpartition("/")[2]
+            args.parser.error(
+                f"{script} is a script, not a study. `priorband init {script}` writes a study file "
+                f"for it; `priorband run runs/{printable(name)} --objective {script}:train` tunes "
+                "its function train."
+            )
         args.parser.error(
             "--objective is missing: the function to tune, such as --objective train.py:train. "
-            "Only a study file in place of STUDY can do without it"
+            "With a study file, such as study.toml, it is not needed."
         )
     return file_objective(args.study_file)
 

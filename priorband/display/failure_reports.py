@@ -10,6 +10,7 @@ from priorband.durable.ledger import AttemptEnd
 from priorband.durable.records import FailedRecord, decode
 from priorband.durable.study import DurableStudy
 from priorband.failures import FailureKind, advice
+from priorband.storage.addresses import is_address
 from priorband.storage.journal import Row
 from priorband.values import frozen
 
@@ -126,12 +127,17 @@ def output_lines(report: FailureReport) -> list[str]:
     return [f"| {printable(line)}" for line in report.output or ()]
 
 
-def place_lines(report: FailureReport) -> Iterator[str]:
-    """Where it failed: lines of the user's code, and the path of the log."""
+def frame_lines(report: FailureReport) -> Iterator[str]:
+    """The lines of the user's code in which it failed."""
     for frame in report.frames:
         where = f"{printable(shown_path(frame.file))}, line {frame.line}, in "
         code = f": {printable(frame.code)}" if frame.code else ""
         yield f"{where}{printable(frame.function)}{code}"
+
+
+def place_lines(report: FailureReport) -> Iterator[str]:
+    """Where it failed: lines of the user's code, and the path of the log."""
+    yield from frame_lines(report)
     if report.log is not None:
         yield f"log: {printable(shown_path(report.log))}"
 
@@ -151,7 +157,7 @@ def failure_lines(reports: Sequence[FailureReport], maximize: bool) -> Iterator[
         yield summary_line(first)
         yield from (f"  {line}" for line in [*output_lines(first), *place_lines(first)])
         if others:
-            yield f"  alike: {_trials(sorted(other.trial for other in others))}"
+            yield f"  also failed like this: {_trials(sorted(other.trial for other in others))}"
         if first.kind not in kinds[number + 1 :]:
             yield from (f"  {line}" for line in advice_lines(first, maximize))
 
@@ -183,6 +189,11 @@ def shown_path(path: str | Path) -> str:
     except (OSError, ValueError):  # another drive, or no working directory
         return str(path)
     return str(path) if relative.startswith("..") or str(path).startswith("<") else relative
+
+
+def shown_study(where: str) -> str:
+    """Where a study is, as a command takes it: an address, or a folder as `shown_path` shows it."""
+    return where if is_address(where) else shown_path(where)
 
 
 def _trials(numbers: Iterable[int]) -> str:

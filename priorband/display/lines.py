@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, final
 
 from priorband.display.failure_reports import (
@@ -34,7 +34,7 @@ class QuietDisplay:
     def tick(self) -> None:
         """Do nothing."""
 
-    def finish(self, reason: str) -> None:
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
         """Do nothing."""
 
 
@@ -52,7 +52,7 @@ class MessageDisplay:
     def tick(self) -> None:
         """Do nothing."""
 
-    def finish(self, reason: str) -> None:
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
         """Do nothing: the caller of `tune` gets the result."""
 
 
@@ -87,12 +87,12 @@ class PlainDisplay:
         if time.monotonic() - self._last_line >= PROGRESS_SECONDS:
             self._write(progress_line(overview))
 
-    def finish(self, reason: str) -> None:
-        """Print why the run has ended, and the best result."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Print why the run has ended, the best result, and notes on it."""
         overview = self._poller.poll(force=True) or self._poller.latest
         if overview is not None:
             self._show_failures(overview.maximize)
-        lines = final_lines(overview, reason, False) if overview else [paragraphs(reason)]
+        lines = final_lines(overview, reason, notes, False) if overview else [paragraphs(reason)]
         self._lines.write("\n".join(lines))
 
     def _show_failures(self, maximize: bool) -> None:
@@ -140,9 +140,11 @@ class JsonDisplay:
             self._show_failures(overview.maximize)
             self._write("progress", as_json(overview))
 
-    def finish(self, reason: str) -> None:
-        """Print why the run has ended, and the final overview."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Print notes on the best result, why the run has ended, and the final overview."""
         overview = self._poller.poll(force=True) or self._poller.latest
+        for note in notes:
+            self.say(note)
         if overview is not None:
             self._show_failures(overview.maximize)
         self._write("finish", {"reason": reason} | (as_json(overview) if overview else {}))

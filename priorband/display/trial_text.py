@@ -6,7 +6,7 @@ from typing import Any
 from priorband.display.failure_reports import (
     advice_lines,
     failure_json,
-    place_lines,
+    frame_lines,
     shown_path,
     summary_line,
     traceback_lines,
@@ -195,7 +195,7 @@ def _failure_lines(details: TrialDetails) -> Iterator[str]:
         return
     yield ""
     yield _line("failed", summary_line(failure).partition(", ")[2])
-    yield from (f"  {line}" for line in place_lines(failure))
+    yield from (f"  {line}" for line in frame_lines(failure))
     yield from (f"  {line}" for line in advice_lines(failure, details.maximize))
     if failure.traceback:
         yield ""

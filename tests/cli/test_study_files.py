@@ -90,7 +90,7 @@ def test_a_changed_file_is_compared_with_its_study(file: Path, here: Any) -> Non
         assert done.returncode == 1
         assert "`x`: high is 1.0 in the study, 2.0 here" in done.stderr
         assert "fidelity `epochs`: high is 9 in the study, 27 here" in done.stderr
-        assert f"Undo the change of {file}, or set `study` in it to another place." in done.stderr
+        assert f"Undo the change in {file}, or set `study` in it to another place." in done.stderr
     assert here("status", file).returncode == 0
 
 

@@ -165,7 +165,8 @@ MESSAGES = {
     ),
     "a prior out of range": (
         changed("prior = 1e-3", "prior = 1"),
-        "study.toml:7:50: `prior` must be a number in [1e-05, 0.1], got 1.",
+        "study.toml:7:50: `prior` must be a number in [1e-05, 0.1], got 1. "
+        "Choose another value, or widen the range.",
         "  7 | lr = { float = [1e-5, 1e-1], log = true, prior = 1 }",
         "    |                                                  ^",
     ),

@@ -14,6 +14,8 @@ import priorband as pb
 from priorband.display.failure_reports import shown_path
 from priorband.storage.write_lock import WriteLock
 from priorband.workers.outcomes import TuningStopped, interruption
+from priorband.workers.tuning import _raise_if_unfinished
+from priorband.workers.worker import WorkerEnd
 
 HERE = Path(__file__).parent
 SCRIPT = """\
@@ -47,14 +49,28 @@ def test_only_nan_stops_after_three_trials_and_again_after_a_resume(tmp_path: Pa
             )
         with pb.open_study(tmp_path) as study:
             assert len(study.state.history) == 3 * times
-        last = 3 * times - 1
+        last, file, line = 3 * times - 1, shown_path(__file__), nan.__code__.co_firstlineno
         assert str(raised.value).splitlines()[:4] == [
             f"The first {3 * times} trials all failed in the same way (diverged). The study is "
             "stopped, since none has succeeded.",
             f"  trial {last}, diverged: the loss was nan",
-            f"    {shown_path(__file__)}, line 32, in nan: def nan(trial: pb.Attempt) -> float:",
+            f"    {file}, line {line}, in nan: def nan(trial: pb.Attempt) -> float:",
             f"    log: {tmp_path}/trials/{last}/log-1.txt",
         ]
+
+
+def test_the_live_view_has_shown_the_failures_that_the_error_leaves_out(tmp_path: Path) -> None:
+    with pytest.raises(pb.errors.HaltedError) as raised:
+        pb.tune(nan, SPACE, EPOCHS, budget=9, study=tmp_path, show="live", start="same-process")
+    assert str(raised.value).splitlines()[1:] == [
+        f"The failures are shown above, and again by: priorband status {tmp_path}"
+    ]
+
+
+def test_the_error_is_that_of_the_worker_whose_reason_is_shown() -> None:
+    ends = [WorkerEnd("halted", "The first 4."), WorkerEnd("halted", "The first 3.")]
+    with pytest.raises(pb.errors.HaltedError, match=r"The first 4\."):
+        _raise_if_unfinished(ends, "runs/resnet", "")
 
 
 def test_a_study_without_a_success_ends_with_an_error(tmp_path: Path) -> None:

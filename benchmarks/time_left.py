@@ -284,14 +284,20 @@ def print_errors(found: list[tuple[Setting, Guess]]) -> None:
     for setting in settings:
         own = [guess for other, guess in found if other == setting]
         print(f"{f'budget {setting.budget:g}, {setting.workers} workers':<24}{cells(own)}")
-    everything = [guess for _, guess in found]
-    print(f"{'all':<24}{cells(everything)}")
-    by_share = [[guess for guess in everything if guess.share == share] for share in SHARES]
-    worst = max(median(abs(g.estimate / g.truth - 1) for g in own) for own in by_share if own)
-    verdict = "met" if worst <= GOAL else "MISSED"
-    print(
-        f"The median from a tenth of the budget on: at most {worst:.0%}, goal {GOAL:.0%}: {verdict}"
-    )
+    for budget in sorted({setting.budget for setting in settings}):
+        own = [guess for setting, guess in found if setting.budget == budget]
+        worst = max(error(own, share) for share in {guess.share for guess in own})
+        verdict = "met" if worst <= GOAL else "MISSED"
+        print(
+            f"Budget {budget:g}: a median of at most {worst:.0%} from a tenth of it on, "
+            f"goal {GOAL:.0%}: {verdict}"
+        )
+    print(f"{'all':<24}{cells([guess for _, guess in found])}")
+
+
+def error(found: list[Guess], share: float) -> float:
+    """The median of the relative errors when a share of the budget was handed out."""
+    return median(abs(g.estimate / g.truth - 1) for g in found if g.share == share)
 
 
 def cells(found: list[Guess]) -> str:

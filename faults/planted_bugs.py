@@ -310,7 +310,7 @@ def _blind_to_reboots() -> None:
 @_found_by("objectives")
 def _children_live() -> None:
     """End only the training, not the processes that it started."""
-    _patch_guards("guard.end_descendants = lambda group, asked_at: None")
+    _patch_guards("guard.end_descendants = lambda group, asked_at, spared=(): None")
 
 
 @_found_by("strays")

@@ -41,6 +41,8 @@ __all__ = ["FIDELITY", "SPACE", "run", "starts"]
 GRACE = 1.0
 LEFT_AFTER = AFTER_TERM + AFTER_KILL + 4.0
 """Seconds after which all processes of a trial must have ended, on a busy machine."""
+WARM_CHAIN = ("trial", "server", "inner", "middle", "outer")
+"""The processes from that of a forked trial up to its worker; the server is a guard, too."""
 SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 
 plant_bug(os.environ.get(PLANT, ""))
@@ -122,7 +124,7 @@ def starts(trial: pb.Attempt) -> float:
         start()
     time.sleep(0.2)
     log = shared_log()
-    below = sorted(descendants(os.getppid()))  # the guard's: with those that lost their parent
+    below = sorted(descendants(os.getppid()))  # its guard's: with those that lost their parent
     log.write("start", trial.id, trial.attempt, chain=_chain(), below=below)
     ending = (Path(os.environ[FOLDER]) / "ending").read_text()
     for _ in trial.steps() if ending == "waits" else ():
@@ -139,11 +141,12 @@ def starts(trial: pb.Attempt) -> float:
 def _chain() -> dict[str, int]:
     """This process and those above it up to the worker, which may have a server that forks."""
     pid, worker = os.getpid(), worker_pid()
-    pids = {}
-    for name in ("trial", "inner", "outer", "server", "server's inner", "server's outer"):
-        if pid != worker:
-            pids[name], pid = pid, _parent(pid)
-    return pids | {"worker": worker}
+    above = []
+    while pid != worker:
+        above.append(pid)
+        pid = _parent(pid)
+    names = ("trial", "inner", "outer") if len(above) == 3 else WARM_CHAIN
+    return dict(zip(names, above, strict=True)) | {"worker": worker}
 
 
 def _parent(pid: int) -> int:
@@ -179,19 +182,24 @@ ENDINGS = (
     Ending("two workers, SIGTERM", "waits", ("--workers", 2), signals=(signal.SIGTERM,)),
     Ending("kill -9 of the worker", "hangs", victims=("worker",)),
     Ending("kill -9 of the trial's process", "hangs", victims=("trial",)),
+    Ending("kill -9 of the server", "hangs", victims=("server",)),
     Ending("kill -9 of the inner guard", "hangs", victims=("inner",)),
+    Ending("kill -9 of the middle guard", "hangs", victims=("middle",)),
     Ending("kill -9 of the outer guard", "hangs", victims=("outer",)),
     Ending("kill -9 of worker and inner guard", "hangs", victims=("worker", "inner")),
     Ending("kill -9 of worker and outer guard", "hangs", victims=("worker", "outer")),
-    Ending("kill -9 of the server", "hangs", victims=("server",)),
-    Ending("kill -9 of the server's inner guard", "hangs", victims=("server's inner",)),
-    Ending("kill -9 of the server's outer guard", "hangs", victims=("server's outer",)),
+    Ending("kill -9 of worker and middle guard", "hangs", victims=("worker", "middle")),
     Ending("kill -9 of worker and server", "hangs", victims=("worker", "server")),
-    Ending("kill -9 of worker and both guards", "hangs", victims=("worker", "outer", "inner")),
+    Ending("kill -9 of worker and two guards", "hangs", victims=("worker", "outer", "inner")),
     Ending(
-        "kill -9 of worker and all four guards",
+        "kill -9 of worker, server and two guards",
         "hangs",
-        victims=("worker", "server's outer", "server's inner", "outer", "inner"),
+        victims=("worker", "outer", "inner", "server"),
+    ),
+    Ending(
+        "kill -9 of worker and all three guards",
+        "hangs",
+        victims=("worker", "outer", "middle", "inner"),
         promised=False,
     ),
 )
@@ -199,7 +207,7 @@ COLD_ENDINGS = (
     *(
         replace(one, description=f"{one.description}, cold start", start="cold")
         for one in ENDINGS
-        if not any("server" in victim for victim in one.victims) and len(one.victims) < 3
+        if not {"server", "middle"} & {*one.victims} and len(one.victims) < 3
     ),
     Ending(
         "kill -9 of worker and both guards, cold start",

@@ -91,6 +91,11 @@ class RunningTrial:
         """What it tells about the pace of its configuration."""
         return Took(self.trial.root, self.trial.fidelity, self.done or 0.0, self.seconds)
 
+    @property
+    def whole(self) -> Took:
+        """All of its units, and the time that it has had."""
+        return Took(self.trial.root, self.trial.fidelity, self.units, self.seconds)
+
 
 @final
 class TimeLeft:
@@ -127,7 +132,11 @@ class TimeLeft:
         running = running_trials(study, leases, now)
         if not workers or not {"trainings", "trials"} & limits.keys():
             return None
-        model = self.measured.durations.model(tuple(each.took for each in running))
+        model = self.measured.durations.model(
+            study.problem.fidelity.high,
+            [each.took for each in running],
+            [each.whole for each in running if not each.done],
+        )
         if model is None:
             return None
         spent = ledger.spending(now, leases)

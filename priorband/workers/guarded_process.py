@@ -1,8 +1,9 @@
 """A child process that is ended together with everything that it has started.
 
-On Linux the process gets two guards (process_guard.py). `GuardedProcess.pid` is that of the outer
-guard, and the exit code is that of the process itself. On other systems there are no guards: what
-the child has started is ended only if it has stayed in the child's process group.
+On Linux the process gets guards (process_guard.py), two if it does not say how many.
+`GuardedProcess.pid` is that of the outer guard, and the exit code is that of the process itself. On
+other systems there are no guards: what the child has started is ended only if it has stayed in the
+child's process group.
 """
 
 import io
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, final
 
 HAS_GUARDS = sys.platform == "linux" and not getattr(sys, "frozen", False)
+GUARDS = 2
 
 if HAS_GUARDS:
     from multiprocessing.popen_spawn_posix import Popen
@@ -25,7 +27,7 @@ if HAS_GUARDS:
 START_GUARDS = (
     "import sys; sys.path.insert(0, {folder!r}); import process_guard as guard; del sys.path[0]; "
     "sys.modules['priorband.workers.process_guard'] = sys.modules.pop('process_guard'); "
-    "guard.split({parent}, {sentinel}); "
+    "guard.split({parent}, {sentinel}, {guards}); "
 )
 """What a new interpreter runs first. It goes on in the process below the guards."""
 
@@ -36,6 +38,8 @@ class GuardedProcess(context.SpawnProcess):
 
     imports_main = True
     """Whether the script that runs here is imported before the target is called."""
+    guards = GUARDS
+    """How many guards it has."""
 
     if HAS_GUARDS:
 
@@ -102,7 +106,9 @@ if HAS_GUARDS:
                 pipes += os.pipe()
                 pipes += os.pipe()
                 self.sentinel, guard_end, child_end, to_child = pipes
-                command = _guarded_command(guard_end, tracker_fd=tracker, pipe_handle=child_end)
+                command = _guarded_command(
+                    guard_end, process_obj.guards, tracker_fd=tracker, pipe_handle=child_end
+                )
                 files = [*self._fds, tracker, guard_end, child_end]
                 self.pid = util.spawnv_passfds(os.fsencode(command[0]), command, files)
                 with open(to_child, "wb", closefd=False) as file:
@@ -120,11 +126,13 @@ def _preparation(process_obj: Any) -> dict[str, Any]:
     return {name: data[name] for name in data if name not in main}
 
 
-def _guarded_command(sentinel: int, **options: int) -> list[str]:
+def _guarded_command(sentinel: int, guards: int, **options: int) -> list[str]:
     """The command that starts a process with guards."""
     command = spawn.get_command_line(**options)
     folder = str(Path(__file__).parent)
-    program = START_GUARDS.format(folder=folder, parent=os.getpid(), sentinel=sentinel)
+    program = START_GUARDS.format(
+        folder=folder, parent=os.getpid(), sentinel=sentinel, guards=guards
+    )
     place = command.index("-c") + 1
     command[place] = program + command[place]
     return command

@@ -11,8 +11,11 @@ session of its own, so that killing a process group does not reach both.
 
 `split` makes the guards. A new interpreter imports this module by its path and calls `split` before
 anything else, so that guards are small and a fork does not copy threads. This module may therefore
-import only what starts fast. It works on Linux alone. A server that forks trials (warm_server.py)
-is such a process, and calls `split` again in each of its forks.
+import only what starts fast. It works on Linux alone.
+
+A server that forks trials (warm_server.py) is such a process, with one more guard above it. It is
+itself the innermost guard of each trial, by `guard_child`: a fork of a process that has imported
+much is too slow to make guards of.
 """
 
 import ctypes
@@ -34,33 +37,70 @@ _LOOK_FOR_NEW = 0.02  # seconds between checks for new processes while the other
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 4, 15, 36
 
 
-def split(parent: int, sentinel: int, mask: Iterable[int] | None = None) -> None:
-    """Fork twice and return in the innermost process; the other two become its guards.
+def split(parent: int, sentinel: int, guards: int) -> None:
+    """Fork for each guard and return in the innermost process; the others become its guards.
 
     Call it in a process that has one thread, and that is not the leader of a process group.
 
     Args:
         parent: the pid of the process whose death ends everything.
         sentinel: a file descriptor that is closed when the outer guard exits, and not before.
-        mask: the signals that the innermost process blocks; those blocked now by default.
+        guards: how many.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code can be read
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    for outer in (True, False):
+    for place in range(guards):
         os.setsid()
         become_subreaper()  # not inherited, and needed before there is a child
         guard, child = os.getpid(), os.fork()
         if child:
-            _guard(child, parent, outer, keep=(0, 1, 2, sentinel) if outer else (0, 1, 2))
+            keep = (0, 1, 2) if place else (0, 1, 2, sentinel)
+            _guard(child, parent, outer=place < guards - 1, keep=keep)
         parent = guard
     global _guarded
     _guarded = True
     os.close(sentinel)
+    live_below(parent, blocked)
+
+
+def live_below(guard: int, mask: Iterable[int]) -> None:
+    """In a new process: have a session of its own, and die with its guard.
+
+    Args:
+        guard: the pid of the process that has forked this one.
+        mask: the signals to block.
+    """
     os.setsid()
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
+    if os.getppid() != guard:
         os._exit(1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, blocked if mask is None else mask)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def guard_child(child: int, parent: int, spared: Collection[int]) -> int:
+    """Be the guard of a child until it and all that it has started have ended; its status.
+
+    This process must be a subreaper that blocks all signals.
+
+    Args:
+        child: the pid of a process that has called `live_below`.
+        parent: the pid of the process above this one.
+        spared: the processes that were below this one before; they go on, with those below them.
+    """
+    status, asked_at = _wait(child, parent, outer=False, spared=spared)
+    end_descendants(child, asked_at, spared)
+    return status
+
+
+def spared_processes() -> set[int]:
+    """The processes below this one, which `guard_child` leaves alone if it is told so."""
+    return descendants(os.getpid()) if _has_own_proc() else set()
+
+
+def forget_requests() -> None:
+    """Drop requests that came after the child had ended, so that they are not for the next one."""
+    while signal.sigtimedwait((TERMINATE, FINISH), 0):
+        pass
 
 
 def is_guarded() -> bool:
@@ -94,7 +134,7 @@ def _guard(child: int, parent: int, outer: bool, keep: Collection[int]) -> None:
         os._exit(1)
 
 
-def _wait(child: int, parent: int, outer: bool) -> tuple[int, float]:
+def _wait(child: int, parent: int, outer: bool, spared: Collection[int] = ()) -> tuple[int, float]:
     """Wait for the child; its status, and when the processes below were first asked to end."""
     asked_at = finished_at = float("inf")
     while True:
@@ -114,7 +154,7 @@ def _wait(child: int, parent: int, outer: bool) -> tuple[int, float]:
             if outer:
                 os.kill(child, TERMINATE)
             else:
-                _signal_descendants(signal.SIGTERM, child)
+                _signal_descendants(signal.SIGTERM, child, spared)
         elif number == FINISH:
             finished_at = min(finished_at, now)
             os.kill(child, FINISH if outer else signal.SIGKILL)
@@ -125,23 +165,30 @@ def parent_is_dead(parent: int) -> bool:
     return os.getppid() != parent
 
 
-def end_descendants(group: int, asked_at: float) -> None:
+def end_descendants(group: int, asked_at: float, spared: Collection[int] = ()) -> None:
     """End all processes below this one: SIGTERM, and some time later SIGKILL, until none is left.
 
     Args:
         group: the process group to signal if /proc does not say which processes there are.
         asked_at: when they were already sent SIGTERM; infinity if they were not.
+        spared: processes that are left alone, with those below them.
     """
     now = time.monotonic()
     kill_at = min(asked_at, now) + AFTER_TERM
     give_up_at = max(kill_at, now) + AFTER_KILL
     asked: set[int] = set()
-    while _reap()[1] and (now := time.monotonic()) < give_up_at:
+    while _has_children(spared) and (now := time.monotonic()) < give_up_at:
         if now < kill_at:
-            asked |= _signal_descendants(signal.SIGTERM, group, asked)
+            asked |= _signal_descendants(signal.SIGTERM, group, spared, asked)
         else:
-            _signal_descendants(signal.SIGKILL, group)
+            _signal_descendants(signal.SIGKILL, group, spared)
         signal.sigtimedwait((signal.SIGCHLD,), _LOOK_FOR_NEW)
+
+
+def _has_children(spared: Collection[int]) -> bool:
+    """Whether processes are left below this one, after collecting those that have ended."""
+    is_any_left = _reap()[1]
+    return is_any_left and not (spared and _children(os.getpid()) <= {*spared})
 
 
 def _reap(child: int = 0) -> tuple[int | None, bool]:
@@ -158,25 +205,30 @@ def _reap(child: int = 0) -> tuple[int | None, bool]:
             status = ended
 
 
-def _signal_descendants(number: int, group: int, leave_out: Collection[int] = ()) -> set[int]:
+def _signal_descendants(
+    number: int, group: int, spared: Collection[int] = (), leave_out: Collection[int] = ()
+) -> set[int]:
     """Send a signal to all processes below this one; which these are."""
     if not _has_own_proc():
         with suppress(OSError):
             os.killpg(group, number)
         return set()
-    pids = descendants(os.getpid()) - {*leave_out}
+    pids = descendants(os.getpid(), spared) - {*leave_out}
     for pid in pids:
         with suppress(ProcessLookupError, PermissionError):  # such as a program that is setuid
             os.kill(pid, number)
     return pids
 
 
-def descendants(pid: int) -> set[int]:
-    """The processes that a process has started, and those that these have started, and so on."""
+def descendants(pid: int, but: Collection[int] = ()) -> set[int]:
+    """The processes that a process has started, and those that these have started, and so on.
+
+    Those in `but` are left out, with what they have started.
+    """
     found: set[int] = set()
     waiting = [pid]
     while waiting:
-        new = _children(waiting.pop()) - found
+        new = _children(waiting.pop()) - found - {*but}
         found |= new
         waiting += new
     return found

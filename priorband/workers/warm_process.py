@@ -20,13 +20,14 @@ from priorband.values import frozen
 from priorband.workers.guarded_process import HAS_GUARDS, GuardedProcess
 from priorband.workers.module_files import Stamp, changed
 from priorband.workers.objective_results import Objective
-from priorband.workers.warm_request import FORK, LEARN, LOAD, WAIT, Request
+from priorband.workers.warm_request import FORK, LEARN, LOAD, Request
 
 if HAS_GUARDS:
     from priorband.workers.process_guard import FINISH, OUTER_STUCK, TERMINATE
     from priorband.workers.warm_server import serve
 
 CAN_BE_WARM = HAS_GUARDS and hasattr(os, "memfd_create")
+_GUARDS = 3  # above the server, which is one more for each trial
 _NAME = "a trial server of priorband"
 
 
@@ -63,11 +64,12 @@ class WarmServer:
         self.files: dict[str, Stamp] | None = None
         """The files of the modules that it has imported; None until it has."""
         self._is_learning = False
-        self._pids: list[int] = []
-        self._statuses: list[int | None] = []
+        self._guards: list[int] = []
+        self._statuses: list[int] = []
         self._channel, theirs = multiprocessing.Pipe()
         self._process = GuardedProcess(target=serve, args=(theirs,), name=_NAME)
         self._process.imports_main = False  # it does so itself, and says what went wrong
+        self._process.guards = _GUARDS
         load = Request(LOAD)
         try:
             load.add(spawn.get_preparation_data(trial_name))
@@ -122,20 +124,18 @@ class WarmServer:
         self.forked += 1
         return self.forked - 1
 
-    def pid(self, number: int) -> int | None:
-        """The pid of a process that was asked for; None if it was not forked yet."""
+    def guard(self, number: int) -> int | None:
+        """The pid of the guard of a process that was asked for; None if it was not forked yet."""
         self._read()
-        return self._pids[number] if number < len(self._pids) else None
+        return self._guards[number] if number < len(self._guards) else None
 
-    def exit_code(self) -> int:
-        """How the process ended that was forked last; that of SIGKILL if nobody knows."""
-        count = len(self._statuses)
-        with suppress(ConnectionError):
-            self._socket.send(WAIT)
-            while len(self._statuses) == count and self._read(OUTER_STUCK):
-                pass
-        code = self._statuses[-1] if len(self._statuses) > count else None
-        return -signal.SIGKILL if code is None else code
+    def exit_code(self, number: int) -> int | None:
+        """How a process has ended that was asked for; None if it has not, or the server has died.
+
+        All that the process had started has ended, too.
+        """
+        self._read()
+        return self._statuses[number] if number < len(self._statuses) else None
 
     def end(self) -> None:
         """End the server and all that it has forked, and wait until this is done."""
@@ -149,18 +149,15 @@ class WarmServer:
         self._socket.close()
         self._process.close()
 
-    def _read(self, seconds: float = 0.0) -> bool:
-        """Read what the server says, after waiting for it; whether it said anything."""
-        found = False
+    def _read(self) -> None:
+        """Read what the server has said."""
         with suppress(EOFError, OSError):
-            while self._channel.poll(0.0 if found else seconds):
+            while self._channel.poll():
                 self._take_in(json.loads(self._channel.recv_bytes()))
-                found = True
-        return found
 
     def _take_in(self, message: dict[str, Any]) -> None:
         if "pid" in message:
-            self._pids.append(message["pid"])
+            self._guards.append(message["pid"])
         elif "status" in message:
             self._statuses.append(message["status"])
         elif "unfit" in message:
@@ -191,8 +188,8 @@ class WarmProcess:
 
     @property
     def pid(self) -> int | None:
-        """The pid of the outer guard; None until it is forked."""
-        return self._server.pid(self._number)
+        """The pid of its guard, which is the server; None until it is forked."""
+        return self._server.guard(self._number)
 
     @property
     def refused(self) -> bool:
@@ -203,7 +200,8 @@ class WarmProcess:
     def exitcode(self) -> int | None:
         """The exit code, or the negative number of a signal; None while it runs."""
         if self._code is None and not self.is_alive():
-            self._code = -signal.SIGKILL if self.refused else self._server.exit_code()
+            code = self._server.exit_code(self._number)
+            self._code = -signal.SIGKILL if code is None else code
         return self._code
 
     def is_alive(self) -> bool:
@@ -220,13 +218,10 @@ class WarmProcess:
 
     def end_all(self) -> None:
         """Kill the process, end everything that it has started, and wait until this is done."""
-        if self.is_alive() and (self.pid is None or not self._server.is_alive):
-            self._server.end()
-        self._signal_guard(FINISH)
-        self.join(OUTER_STUCK)
-        self._signal_guard(signal.SIGKILL)  # it does not respond; the inner guard takes over
-        self.join(OUTER_STUCK)
-        if self.is_alive():
+        if self.pid is not None and self._server.is_alive:
+            self._signal_guard(FINISH)
+            self.join(OUTER_STUCK)
+        if self._server.exit_code(self._number) is None:  # the server's guards take over
             self._server.end()
         self.join()
 

@@ -14,9 +14,9 @@ from multiprocessing import context
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, final
 
-LOAD, LEARN, FORK, WAIT = b"l", b"i", b"f", b"w"
-"""Load the objective; import libraries that a trial has imported; fork a trial's process; wait for
-it to end, and say how it ended."""
+LOAD, LEARN, FORK = b"l", b"i", b"f"
+"""Load the objective; import libraries that a trial has imported; fork a trial's process, and say
+how it ended."""
 
 _MOST_FILES = 200  # in one request; the kernel's limit is 253
 

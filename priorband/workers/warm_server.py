@@ -1,16 +1,18 @@
 """A process that has imported the objective's module, and forks a process for each trial.
 
-`serve` runs in a process of its own below its worker (warm_process.py), with guards above it. Each
-trial gets guards of its own, as one that starts from nothing does (process_guard.py):
+`serve` runs in a process of its own below its worker (warm_process.py), with guards above it. It is
+a guard itself: while a trial runs, it does what the inner guard of a trial does that starts from
+nothing (process_guard.py).
 
-    worker -- two guards -- server -- two guards -- the trial's process -- whatever it starts
+    worker -- three guards -- server -- the trial's process -- whatever it starts
 
 The server loads the objective as `multiprocessing` would load it in the trial's process, and never
 calls it. Later it imports libraries that trials have imported (lazy_imports.py). It starts no
-thread, opens no file and uses no device. While it waits it blocks all
-signals, since batch systems send signals to every process of a job.
+thread, opens no file and uses no device. It blocks all signals, since batch systems send signals to
+every process of a job.
 """
 
+import gc
 import json
 import os
 import signal
@@ -33,9 +35,15 @@ from priorband.workers.guarded_process import GuardedProcess, start_session
 from priorband.workers.lazy_imports import import_libraries
 from priorband.workers.module_files import Stamp, own_files
 from priorband.workers.objective_results import Objective
-from priorband.workers.process_guard import split
+from priorband.workers.process_guard import (
+    become_subreaper,
+    forget_requests,
+    guard_child,
+    live_below,
+    spared_processes,
+)
 from priorband.workers.sent_function import SentFunction
-from priorband.workers.warm_request import FORK, LEARN, WAIT, ReceivedObjects, receive
+from priorband.workers.warm_request import FORK, LEARN, ReceivedObjects, receive
 
 IMPORT_FAILS = "the objective cannot be imported in the process that forks trials"
 
@@ -70,6 +78,7 @@ def serve(channel: Connection) -> None:
         _refuse(channel, problem)
     on_child = signal.getsignal(signal.SIGCHLD)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # if it is ignored, no exit code can be read
+    become_subreaper()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     _send(channel, {"files": own_files(_package(objective)), "learned": False})
     return _fork_trials(channel, requests, Loaded(objective, generators, frozenset(mask), on_child))
@@ -98,37 +107,36 @@ def _load(files: list[int]) -> tuple[Objective, GeneratorStates]:
 
 
 def _fork_trials(channel: Connection, requests: socket.socket, loaded: Loaded) -> None:
-    guard = 0
-    status: int | None = None
+    gc.freeze()  # else garbage collection in a fork would write to, and so copy, all of the memory
     while True:
         kind, files = receive(requests)
         if not kind:
             return
-        if guard:  # the worker sends another request only once it has ended
-            status = _wait(guard)
-            guard = 0
-        if kind == WAIT:
-            _send(channel, {"status": status})
-        elif kind == LEARN:
+        if kind == LEARN:
             _send(channel, {"files": _learn(loaded.objective, files), "learned": True})
+            gc.freeze()
         elif kind == FORK:
-            guard = _fork(channel, requests, loaded, files)
-            _send(channel, {"pid": guard})
+            _fork(channel, requests, loaded, files)
 
 
-def _fork(channel: Connection, requests: socket.socket, loaded: Loaded, files: list[int]) -> int:
-    """Start a trial's process; the pid of its outer guard."""
+def _fork(channel: Connection, requests: socket.socket, loaded: Loaded, files: list[int]) -> None:
+    """Start a trial's process, and be its guard until it and all below it have ended."""
     sys.stdout.flush()
     sys.stderr.flush()
-    server = os.getpid()
-    guard = os.fork()
-    if not guard:
+    forget_requests()
+    server, parent, spared = os.getpid(), os.getppid(), spared_processes()
+    child = os.fork()
+    if not child:
         requests.close()
         channel.close()
         _run(loaded, server, files)
-    for file in files:
+    _, sentinel, *others = files
+    for file in (files[0], *others):
         os.close(file)
-    return guard
+    _send(channel, {"pid": server})
+    status = guard_child(child, parent, spared)
+    _send(channel, {"status": os.waitstatus_to_exitcode(status)})
+    os.close(sentinel)  # now the worker goes on
 
 
 def _learn(objective: Objective, files: list[int]) -> dict[str, Stamp]:
@@ -144,9 +152,10 @@ def _learn(objective: Objective, files: list[int]) -> dict[str, Stamp]:
 
 
 def _run(loaded: Loaded, server: int, files: list[int]) -> NoReturn:
-    """In a fork of the server: start the guards, and be the trial's process below them."""
+    """In a fork of the server: be the trial's process."""
     _, sentinel, parent_sentinel = files[:3]
-    split(server, sentinel, loaded.mask)
+    os.close(sentinel)
+    live_below(server, loaded.mask)
     signal.signal(signal.SIGCHLD, loaded.on_child)
     restore(loaded.generators)
     above = process.parent_process()
@@ -160,14 +169,6 @@ def _run(loaded: Loaded, server: int, files: list[int]) -> NoReturn:
     os.close(files[0])
     bootstrap: Any = trial_process._bootstrap  # type: ignore[attr-defined]  # as `spawn` calls it
     sys.exit(bootstrap(parent_sentinel))
-
-
-def _wait(guard: int) -> int | None:
-    """The exit code of a trial's process, which its guard passes on; None if it is unknown."""
-    try:
-        return os.waitstatus_to_exitcode(os.waitpid(guard, 0)[1])
-    except ChildProcessError:
-        return None
 
 
 def _package(objective: Objective) -> str:

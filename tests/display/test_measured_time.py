@@ -38,7 +38,7 @@ def test_trials_are_measured_from_their_records_once(tmp_path: Path) -> None:
         whole = MeasuredTrials()
         whole.read(rows, study.state.history)
     assert len(measured.durations) == len(whole.durations) == 5
-    one, other = measured.durations.model(), whole.durations.model()
+    one, other = measured.durations.model(9), whole.durations.model(9)
     assert one and other and one.by_root == other.by_root and len(one.by_root) == 5
 
 

@@ -29,8 +29,8 @@ COLD, WARM, FOUND = 0.0, 1.0, 2.0
 def imports_late(trial: pb.Attempt) -> float:
     found = LIBRARY in sys.modules
     importlib.import_module(LIBRARY)
-    above_guards = parent(parent(os.getppid()))
-    warm = above_guards != int(os.environ["PID_OF_WORKER"])
+    above_two_guards = parent(parent(os.getppid()))
+    warm = above_two_guards != int(os.environ["PID_OF_WORKER"])
     return FOUND if found and warm else WARM if warm else COLD
 
 

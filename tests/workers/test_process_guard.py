@@ -136,20 +136,22 @@ def test_a_daemon_does_not_keep_the_output_of_a_run_open(
 @pytest.mark.parametrize(
     "victims",
     [
-        ["inner"],
+        ["server"],
+        pytest.param(["inner"], marks=slow),
+        pytest.param(["middle"], marks=slow),
         pytest.param(["outer"], marks=slow),
+        pytest.param(["worker", "server"], marks=slow),
         pytest.param(["worker", "inner"], marks=slow),
+        pytest.param(["worker", "middle"], marks=slow),
         pytest.param(["worker", "outer"], marks=slow),
         pytest.param(["trial"], marks=slow),
         pytest.param(["outer", "trial"], marks=slow),
-        pytest.param(["trial", "inner"], marks=slow),
+        pytest.param(["trial", "server"], marks=slow),
         pytest.param(["worker", "trial"], marks=slow),
-        pytest.param(["server"], marks=slow),
-        pytest.param(["server's inner"], marks=slow),
-        pytest.param(["server's outer"], marks=slow),
-        pytest.param(["worker", "server"], marks=slow),
-        pytest.param(["worker", "server's inner", "server's outer"], marks=slow),
         pytest.param(["worker", "inner", "outer"], marks=slow),
+        pytest.param(["worker", "middle", "outer"], marks=slow),
+        pytest.param(["worker", "server", "inner"], marks=slow),
+        pytest.param(["worker", "server", "inner", "outer"], marks=slow),
     ],
 )
 def test_nothing_is_left_when_guards_are_killed(
@@ -169,7 +171,7 @@ def test_nothing_is_left_when_guards_are_killed(
 
 
 @slow
-@pytest.mark.parametrize("who", ["worker", "server", "outer", "inner", "trial"])
+@pytest.mark.parametrize("who", ["worker", "server", "outer", "middle", "inner", "trial"])
 def test_nothing_is_left_when_a_process_group_is_killed(
     tmp_path: Path, gate: Path, who: str
 ) -> None:
@@ -183,13 +185,10 @@ def test_nothing_is_left_when_a_process_group_is_killed(
 
 
 def chain(gate: Path) -> dict[str, int]:
-    """The processes above the first trial's own, from the bottom to the top.
-
-    The server that forks trials has guards of its own.
-    """
+    """The processes above the first trial's own, from the bottom to the top."""
     pids = {"trial": started_pids(gate, TRIAL)[f"{TRIAL}-0-1"]}
     below = "trial"
-    for name in ("inner", "outer", "server", "server's inner", "server's outer", "worker"):
+    for name in ("server", "inner", "middle", "outer", "worker"):
         pids[name] = parent(pids[below])
         below = name
     return pids
@@ -197,16 +196,31 @@ def chain(gate: Path) -> dict[str, int]:
 
 def survives_signals(trial: pb.Attempt) -> float:
     """Send the guards what a batch system sends to all processes of a job."""
-    inner = os.getppid()
+    server = os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        os.kill(inner, number)
-        os.kill(parent(inner), number)
-        os.kill(parent(parent(inner)), number)  # the server that has forked this process
+        os.kill(server, number)
+        os.kill(parent(server), number)  # its guards
+        os.kill(parent(parent(server)), number)
     return 0.5
 
 
 def test_a_signal_to_all_processes_of_a_job_does_not_end_a_trial(tmp_path: Path) -> None:
     assert trial_end(tmp_path, survives_signals)["kinds"] == ["asked", "told"]
+
+
+FORGETS = """
+import os, signal
+from priorband.workers.process_guard import FINISH, TERMINATE, forget_requests
+signal.pthread_sigmask(signal.SIG_BLOCK, (FINISH, TERMINATE))
+for number in (FINISH, TERMINATE, FINISH):
+    os.kill(os.getpid(), number)
+forget_requests()
+raise SystemExit(len(signal.sigpending()))
+"""
+
+
+def test_a_request_to_end_a_trial_is_not_for_the_next_one() -> None:
+    assert subprocess.run([sys.executable, "-c", FORGETS], check=False).returncode == 0
 
 
 def waits_for_its_own(trial: pb.Attempt) -> dict[str, Any]:
@@ -303,7 +317,7 @@ def test_ranks_that_an_objective_starts_are_ended_with_their_worker(
 
 
 @slow
-@pytest.mark.parametrize("who", ["inner", "outer"])
+@pytest.mark.parametrize("who", ["server", "inner", "middle", "outer"])
 def test_a_guard_that_was_stopped_does_not_keep_a_trial_alive(
     tmp_path: Path, gate: Path, who: str
 ) -> None:

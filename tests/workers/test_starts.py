@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from objectives import EPOCHS, GATE, SPACE
 from single_trial import trial_end
-from started_processes import parent
 from waiting import LONGEST
 
 import priorband as pb
+from priorband.durable.messages import Assignment, Idle, Report
 from priorband.workers import trial_starter
 from priorband.workers.guarded_process import GuardedProcess
 from priorband.workers.trial_process import TrialProcess
@@ -149,8 +149,8 @@ def test_a_module_that_was_edited_is_imported_again(
 
 
 def server_pid() -> int:
-    """The process that has forked this one: above two guards."""
-    return parent(parent(os.getppid()))
+    """The process that has forked this one."""
+    return os.getppid()
 
 
 def notes_server(trial: pb.Attempt) -> float:
@@ -241,6 +241,54 @@ def test_a_trial_whose_server_dies_gets_another_attempt(
     ended = trial_end(tmp_path / "study", module.value)
     assert (ended["loss"], ended["attempt"]) == (0.5, 2)
     assert (tmp_path / "attempts").read_text().split() == ["1", "2"]
+
+
+STARTS_PROCESS = """
+import multiprocessing, os, subprocess, sys
+from pathlib import Path
+CHILD = None
+if multiprocessing.current_process().name != "MainProcess":
+    CODE = "import os, time; os.fork(); time.sleep(600)"
+    CHILD = subprocess.Popen([sys.executable, "-S", "-c", CODE])
+def look(trial):
+    stray = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    with Path(os.environ["GATE"], "strays").open("a") as file:
+        print(stray.pid, file=file)
+    return float(CHILD.pid)
+"""
+
+
+@linux
+def test_a_process_that_a_module_starts_outlives_trials_but_not_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_module: MakeModule
+) -> None:
+    monkeypatch.setenv(GATE, str(tmp_path))
+    module = make_module("starts_a_process", STARTS_PROCESS.replace("GATE", GATE))
+    alive = list[tuple[bool, bool]]()
+    with pb.open_study(tmp_path / "study", SPACE, EPOCHS, method="random") as study:
+        study.limit(pb.Budget(trials=2))
+        turn = study.turn
+
+        def look_after_trial(report: Report | None, request: str) -> Assignment | Idle | None:
+            if report is not None:
+                assert report.loss is not None
+                stray = (tmp_path / "strays").read_text().split()[-1]
+                alive.append((is_running(int(report.loss)), is_running(int(stray))))
+            return turn(report, request)
+
+        vars(study)["turn"] = look_after_trial
+        assert Worker(study, module.look, WorkerOptions()).run().status == "done"
+        first, second = (int(one.loss) for one in study.state.history.observations)
+    assert alive == [(True, False), (True, False)]
+    assert first == second and not is_running(first)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 THREAD = """

@@ -8,8 +8,9 @@ The table has one row for each worker. It is not logged: after a crash of the se
 and the workers, whose connections have ended, take their turns again.
 """
 
-import secrets
+import os
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, final
 
 from priorband.storage.journal import LARGEST_ROW, Post
@@ -36,12 +37,15 @@ class PostedTurns:
     def __init__(self, schema: str, write_lock: int, queue: int) -> None:
         self.table = schema + TABLE
         self._write_lock, self._queue = write_lock, queue
-        self.poster = secrets.randbits(56)
-        """This worker's own number."""
         self.ticket = 0
         """Which of this worker's posts is the last one."""
         self.pending = False
         """Whether this worker's last post has no answer yet, as far as it knows."""
+
+    @cached_property
+    def poster(self) -> int:
+        """This worker's own number."""
+        return int.from_bytes(os.urandom(7), "big")
 
     def usable(self) -> str:
         """The query whether the table exists, and this role may use it; NULL if there is none."""

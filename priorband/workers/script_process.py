@@ -24,7 +24,7 @@ import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 import process_guard
 parent, failed = int(sys.argv[2]), int(sys.argv[3])
-process_guard.split(parent, os.dup(0))
+process_guard.split(parent, os.dup(0), guards=2)
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 os.set_inheritable(failed, False)

@@ -26,8 +26,9 @@ def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: in
     promoted, budget = False, 2
     while not promoted:  # if a worker is slow, the other one may begin the next bracket
         budget += 1
+        where = tmp_path / "s"
         tuned = pb.tune(
-            counted, SPACE, EPOCHS, budget, workers=workers, study=tmp_path / "s", show="quiet"
+            counted, SPACE, EPOCHS, budget=budget, workers=workers, study=where, show="quiet"
         )
         with pb.open_study(tmp_path / "s") as study:
             promoted = any(trial.parent is not None for trial in study.state.history.trials)

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, final
 
 from priorband.durable.budget import limit_text
@@ -49,6 +49,11 @@ class Looks:
         """How many workers' turns the last transaction took: its own, and those that were posted.
 
         The others do not look while this process takes their turns.
+        """
+        self.reported: Collection[int] = ()
+        """The trials that posted turns report, and that this process is about to settle.
+
+        If a worker has died after that, its trial is not lost.
         """
 
 
@@ -143,7 +148,8 @@ class Dispatcher:
 
     def _look_for_dead_workers(self, transaction: Transaction) -> None:
         self.looks.at = time.monotonic()
-        for lost in expire(self.view.ledger, transaction, self.client.attempts["lost"]):
+        most = self.client.attempts["lost"]
+        for lost in expire(self.view.ledger, transaction, most, self.looks.reported):
             self._append(transaction, lost)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:

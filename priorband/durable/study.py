@@ -50,8 +50,7 @@ from priorband.durable.turns import (
     PostedTurn,
     RefusedError,
     answer_from_text,
-    take_posted_turns,
-    take_turn,
+    take_turns,
 )
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, StorageError
@@ -448,8 +447,7 @@ class DurableStudy(BaseStudy):
         with self._writing(bool(request) and dispatcher.look_is_due, post) as transaction:
             if transaction.answer is not None:
                 return answer_from_text(transaction.answer, self._view.read_config)
-            answer = take_turn(dispatcher, transaction, report, request)
-            all_taken = take_posted_turns(dispatcher, transaction)
+            answer, all_taken = take_turns(dispatcher, transaction, report, request)
         if not all_taken:
             with self._lock:
                 self._view.forget()

@@ -1,7 +1,7 @@
 """Turns that one worker takes for another: what is posted, what is answered, and who decides.
 
 A worker that cannot have the write lock posts its turn (`PostedTurn`). The one that holds the lock
-takes it (`take_posted_turns`), exactly as the other would have: records and leases have the other's
+takes it (`take_turns`), exactly as the other would have: records and leases have the other's
 name, and its terms count. The answer has all that the other needs to begin its trial, since it has
 not read the records.
 """
@@ -12,11 +12,11 @@ from typing import Any, final
 from priorband.durable.clients import Client
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.messages import Assignment, Idle, Report
-from priorband.durable.records import member, number
+from priorband.durable.records import INVALID, member, number
 from priorband.errors import FormatError, PriorbandError, StorageError
 from priorband.space.config import Config
 from priorband.storage.identity import liveness
-from priorband.storage.journal import Transaction
+from priorband.storage.journal import Post, Transaction
 from priorband.storage.json_text import from_json, to_json
 from priorband.trial import Slot, Trial
 from priorband.values import frozen
@@ -69,32 +69,52 @@ def take_turn(
     return dispatcher.assign(transaction, request) if request else None
 
 
-def take_posted_turns(dispatcher: Dispatcher, transaction: Transaction) -> bool:
-    """Take the turns that others have posted; return whether all could be taken.
+def take_turns(
+    dispatcher: Dispatcher, transaction: Transaction, report: Report | None, request: str
+) -> tuple[Answer, bool]:
+    """Take a worker's own turn, and those that others have posted.
 
-    One that cannot be taken is refused, and those after it are left for later. What it has changed
-    is not written, but the dispatcher's view must then be dropped.
+    Return the answer to its own, and whether all others could be taken. One that cannot is refused,
+    and those after it are left for later. What it has changed is not written, but the dispatcher's
+    view must then be dropped.
     """
-    dispatcher.looks.workers = 1 + len(transaction.posts)
-    for post in transaction.posts:
-        mark = transaction.mark()
-        try:
-            transaction.answers[post] = _answer(dispatcher, transaction, post.body)
-        except StorageError:
-            raise
-        except Exception as error:  # whatever it is, it must not end this worker, too
-            transaction.return_to(mark)
-            transaction.answers[post] = to_json({"refused": str(error)[:300]})
-            return False
+    looks, posted = dispatcher.looks, [_read(post) for post in transaction.posts]
+    looks.workers = 1 + len(posted)
+    looks.reported = {turn.report.trial for turn in posted if turn and turn.report}
+    answer = take_turn(dispatcher, transaction, report, request)
+    all_taken = True
+    for post, turn in zip(transaction.posts, posted, strict=True):
+        if turn is None:
+            transaction.answers[post] = to_json({"refused": "it cannot be read"})
+        elif all_taken:
+            all_taken = _take_posted_turn(dispatcher, transaction, post, turn)
+    looks.reported = ()
+    return answer, all_taken
+
+
+def _read(post: Post) -> PostedTurn | None:
+    try:
+        return PostedTurn.from_text(post.body)
+    except INVALID:
+        return None
+
+
+def _take_posted_turn(
+    dispatcher: Dispatcher, transaction: Transaction, post: Post, turn: PostedTurn
+) -> bool:
+    """Answer a post, or refuse it if that fails; return whether it was answered."""
+    mark, client = transaction.mark(), turn.client
+    try:
+        request = "" if liveness(client.owner) == "dead" else turn.request
+        answer = take_turn(dispatcher.on_behalf_of(client), transaction, turn.report, request)
+        transaction.answers[post] = answer_text(answer, dispatcher.view.write_config)
+    except StorageError:
+        raise
+    except Exception as error:  # whatever it is, it must not end this worker, too
+        transaction.return_to(mark)
+        transaction.answers[post] = to_json({"refused": str(error)[:300]})
+        return False
     return True
-
-
-def _answer(dispatcher: Dispatcher, transaction: Transaction, body: str) -> str:
-    posted = PostedTurn.from_text(body)
-    gone = liveness(posted.client.owner) == "dead"
-    request = "" if gone else posted.request
-    answer = take_turn(dispatcher.on_behalf_of(posted.client), transaction, posted.report, request)
-    return answer_text(answer, dispatcher.view.write_config)
 
 
 def answer_text(answer: Answer, write: Callable[[Any], Any]) -> str:

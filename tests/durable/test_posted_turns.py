@@ -260,6 +260,21 @@ def test_a_dead_worker_gets_no_trial_and_its_report_counts(open_again: Open) -> 
     assert answer_from_text(answer, config_reader(SPACE)) is None
 
 
+def test_a_report_of_a_worker_that_died_since_is_not_a_lost_attempt(open_again: Open) -> None:
+    leader = open_again()
+    leader.turn(None, "")
+    client = Client("gone", 60.0, dict(ATTEMPTS), OpenedWith(0, 0), DEAD)
+    with leader._writing() as transaction:  # as if it had asked while it was alive
+        taken = leader._dispatcher.on_behalf_of(client).assign(transaction, "gone.0")
+    assert isinstance(taken, Assignment)
+    text = PostedTurn(client, Report(taken.trial.id, 1, 0.125), "gone.1").to_text()
+    journal = journal_of(leader)
+    journal._run(f"INSERT INTO {journal._posts.table} VALUES (1, 1, 1e10, %s, NULL)", (text,))
+    assert isinstance(leader.turn(None, "own"), Assignment)  # looks for dead workers
+    kinds = [row.kind for row in journal.read(0)]
+    assert kinds == ["created", "asked", "asked", "told"] and leader.replay().exact
+
+
 def test_who_stops_waiting_withdraws_the_post(open_again: Open) -> None:
     leader, follower = open_again(), open_again()
     follower.journal.waiting = _stop

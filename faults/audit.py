@@ -157,8 +157,17 @@ class Audit:
         return expect_below(max(delays), limit, what)
 
     def wrongly_lost_attempts(self) -> Check:
-        """No attempt was declared lost while its worker was alive."""
-        orphans = self.orphaned_attempts()
+        """No attempt was declared lost while its worker was alive.
+
+        A worker may be killed after it has posted its result, before that is acknowledged: if the
+        attempt is declared lost first, the result still counts.
+        """
+        acknowledged = self._by_attempt("acknowledged")
+        orphans = self.orphaned_attempts().keys() | {
+            key
+            for key, worker in self.workers.items()
+            if self.pids.get(worker) in self.deaths and key not in acknowledged
+        }
         lost = [r for r in self.records_of("returned", "failed") if r.body["kind"] == "lost"]
         wrong = [f"trial {r.trial}, attempt {r.key[1]}" for r in lost if r.key not in orphans]
         return expect_none(wrong, "attempts of living workers declared lost", len(lost))

@@ -148,9 +148,11 @@ def _alive_as_dead() -> None:
 def _one_lost_too_many() -> None:
     """Allow one lost attempt too many."""
     real = expiry.expire
-    _patch(
-        dispatch, "expire", lambda ledger, transaction, most: real(ledger, transaction, most + 1)
-    )
+
+    def one_more(ledger: Any, transaction: Any, most: int, but: Any) -> Any:
+        return real(ledger, transaction, most + 1, but)
+
+    _patch(dispatch, "expire", one_more)
 
 
 @_found_by("storm")

@@ -173,7 +173,7 @@ def test_a_script_that_fails_says_why_where_and_what_to_do(user: User) -> None:
     assert advice.startswith("    Fix the script or its `command` and run the same again.")
     assert "The first 3 trials all failed in the same way (raised)." in failed.stderr
     best = user.types("priorband", "best", "study.toml")
-    assert best.returncode == 1 and "`priorband status` shows why." in best.stderr
+    assert best.returncode == 1 and "`priorband status runs/study` shows why" in best.stderr
     user.edit(', "--xgboost"', "")
     again = user.types("priorband", "retry", "study.toml", "--failed")
     assert again.returncode == 0, again.stderr

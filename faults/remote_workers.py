@@ -19,7 +19,7 @@ from faults.results import Check, Result, results_of
 from faults.study_setup import Setting, StudySetup, new_setup, start_shared_server
 from faults.training import loss
 from faults.worker_pool import wait_until
-from priorband.durable import dispatch
+from priorband.durable import clients
 from priorband.durable.messages import Assignment, Report
 from priorband.storage.identity import Owner, this_process
 from priorband.storage.sqlite import SqliteJournal
@@ -104,7 +104,7 @@ def _check_dead_worker(setup: StudySetup, dead_worker: DeadWorker, lease: float)
 
     def take_lease_and_die() -> None:
         owner = dead_worker.owner(this_process())
-        vars(dispatch)["this_process"] = lambda: owner
+        vars(clients)["this_process"] = lambda: owner
         setup.study(lease=lease).turn(None, "dead")
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -139,7 +139,9 @@ def __getattr__(name: str) -> Any:
             found = getattr(import_module(f"priorband.{module}"), name)
             globals()[name] = found  # the next use takes no time
             return found
-    raise AttributeError(f"module 'priorband' has no attribute {name!r}")
+    hints = import_module("priorband.attribute_hints").OF_PACKAGE
+    hint = f". {hints[name]}." if name in hints else ""
+    raise AttributeError(f"module 'priorband' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

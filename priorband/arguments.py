@@ -60,7 +60,7 @@ def warn_about_single_rung(fidelity: Fidelity | None, eta: int, stacklevel: int)
 def checked_seed(seed: int) -> int:
     """Return `seed` as an `int`, or raise `ArgumentError`."""
     if not whole(seed):
-        raise ArgumentError(f"`seed` must be a whole number, got {seed!r}.")
+        raise ArgumentError(f"`seed` must be a whole number, such as 0, got {seed!r}.")
     return int(seed)
 
 
@@ -106,9 +106,10 @@ def checked_prior(
             name for name in ("sample", "logpdf", "mode", "around") if not hasattr(prior, name)
         ]
         if len(missing) == 4:
+            example = repr(prior) if isinstance(prior, str | int | float) else "..."
             raise SpaceError(
-                "`prior` must be a dict of beliefs by parameter name, such as "
-                f"{{{space.names[0]!r}: ...}}, or a Prior, got {prior!r}."
+                "`prior` must be a dict with a value or a belief for each parameter that has one, "
+                f"or a Prior, got {prior!r}. Write prior={{{space.names[0]!r}: {example}}}."
             )
         if missing:
             raise SpaceError(
@@ -206,8 +207,11 @@ def asked_trial(history: History, trial: Trial | int) -> Trial:
     if not whole(number):
         raise TrialError(f"`trial` must be a Trial or its id, got {trial!r}.")
     if not 0 <= number < len(history):
-        known = ("none has been asked yet", "there is only trial 0")[: len(history) + 1][-1]
-        known = f"ids go from 0 to {len(history) - 1}" if len(history) > 1 else known
+        known = "it has no trials yet"
+        if len(history):
+            known = f"it has trials 0 to {len(history) - 1}"
+        if len(history) == 1:
+            known = "it has trial 0 only"
         raise TrialError(f"`trial` {number} is not in this study: {known}.")
     asked = history.trial(number)
     if isinstance(trial, Trial) and trial != asked:
@@ -300,5 +304,5 @@ def retryable_trial(history: History, number: int) -> Trial:
             "call `study.queue(config, fidelity)`."
         )
     if history.retried(trial.id):
-        raise TrialError(f"Trial {number} was retried already. Retry the trial in its place.")
+        raise TrialError(f"Trial {number} was retried already. Retry the trial that replaced it.")
     return trial

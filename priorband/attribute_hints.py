@@ -39,12 +39,29 @@ OF_TRIALS: Mapping[str, str] = {
 """By name: what to use instead on a trial. Each is a sentence without its full stop."""
 
 
+_TUNE = "Call `priorband.tune(objective, space, fidelity, budget=12)`"
+OF_PACKAGE: Mapping[str, str] = {
+    "create_study": f"{_TUNE}, or `priorband.open_study(folder, space, fidelity)` to ask and tell",
+    "load_study": "Use `priorband.open_study(folder)`",
+    "minimize": _TUNE,
+    "fmin": _TUNE,
+    "run": _TUNE,
+    "optimize": _TUNE,
+    "Tuner": _TUNE,
+    "TrialPruned": "Nothing has to be pruned: the scheduler promotes only the best trials",
+    "Int": "Use `priorband.Integer`",
+    "Choice": "Use `priorband.Categorical`",
+}
+"""By name: what to use instead in the package. Each is a sentence without its full stop."""
+
+
 def no_attribute(of: object, name: str, hints: Mapping[str, str]) -> AttributeError:
     """The error for an attribute that does not exist, with what to use instead if that is known.
 
     >>> print(no_attribute(object(), "prune", {"prune": "Call `fail`"}))
     'object' object has no attribute 'prune'. Call `fail`.
     """
-    hint = f". {hints[name]}." if name in hints else ""
-    text = f"{type(of).__name__!r} object has no attribute {name!r}{hint}"
-    return AttributeError(text, name=name, obj=of)
+    text = f"{type(of).__name__!r} object has no attribute {name!r}"
+    if name not in hints:
+        return AttributeError(text, name=name, obj=of)
+    return AttributeError(f"{text}. {hints[name]}.", name=name, obj=None)  # Python adds no other

@@ -41,7 +41,8 @@ def split_reason(reason: str) -> tuple[FailureKind, str]:
 
 
 _ADVICE: dict[FailureKind, str] = {
-    "raised": "Fix the error and run the same again.",
+    "raised": "Fix the error and run the same again. `priorband retry STUDY --failed` queues the "
+    "failed trials again.",
     "diverged": "A few such configurations do no harm: they rank last. If most of them diverge, "
     "look for a mistake in the objective, or narrow the space, such as the learning rate.",
     "memory": "Let trials use less memory (smaller batches or models in the space), or run fewer "
@@ -54,20 +55,32 @@ _ADVICE: dict[FailureKind, str] = {
     "lost its connection. Look for the reason on that machine.",
     "preempted": "Nothing needs to be done: the next worker continues the trial.",
 }
+_SCRIPT_ADVICE: dict[FailureKind, str] = {
+    "raised": "Fix the script or its `command` and run the same again. `priorband retry STUDY "
+    "--failed` repeats the trials that have failed.",
+    "invalid": "Correct `metric` in the study file, or what the script prints, and run the same "
+    "again.",
+    "crashed": "The end of the log shows what the script printed last. A typical cause is a crash "
+    "in native code.",
+}
 _RETURN = """\
 Return the {what} as a number, or in a dict with metrics of your choice:
     def train(trial):
         return {example}  # or {{"{key}": {example}, "seconds": 12.5}}"""
 
 
-def advice(kind: FailureKind, maximize: bool = False) -> str:
-    """What a person can do about a failure; for a missing loss, with an example.
+def advice(kind: FailureKind, maximize: bool = False, script: bool = False) -> str:
+    """What a person can do about a failure, of a script or of a function.
+
+    For a function that returns no loss, with an example.
 
     >>> print(advice("invalid", maximize=True))
     Return the value to maximise as a number, or in a dict with metrics of your choice:
         def train(trial):
             return 0.93  # or {"value": 0.93, "seconds": 12.5}
     """
+    if script and kind in _SCRIPT_ADVICE:
+        return _SCRIPT_ADVICE[kind]
     if kind != "invalid":
         return _ADVICE[kind]
     if maximize:

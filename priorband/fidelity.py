@@ -4,7 +4,7 @@ import warnings
 from typing import Any, final
 
 from priorband.errors import SingleRungWarning, SpaceError
-from priorband.numeric import real, whole
+from priorband.numeric import real, unquoted, whole
 from priorband.values import frozen, settle
 
 USUAL_ETA = 3
@@ -52,7 +52,7 @@ class Fidelity:
             if real(value) is None:
                 raise SpaceError(
                     f"`{bound}` of the fidelity `{self.name}` must be a finite number, "
-                    f"got {value!r}."
+                    f"got {value!r}.{unquoted(value)}"
                 )
         _check_bounds(self.name, self.low, self.high)
         kind = int if self.integer else float
@@ -89,7 +89,7 @@ def warn_single_rung(fidelity: Fidelity, eta: int, stacklevel: int = 3) -> None:
     warnings.warn(
         f"`{fidelity.name}` from {fidelity.low!r} to {fidelity.high!r} has a single rung with "
         f"eta={eta}: every trial is a full training, nothing is tried at low cost. "
-        f"{f'Take {advice}' if advice else f'Raise high to {fidelity.low * eta}'}.",
+        f"{f'Use {advice}' if advice else f'Raise high to {fidelity.low * eta}'}.",
         SingleRungWarning,
         stacklevel=stacklevel,
     )

@@ -93,5 +93,5 @@ def _proposal(name: str, known: tuple[str, ...]) -> str:
     if close:
         return f"Did you mean `{close[0]}`?"
     if meant:
-        return f"It is for `pb.tune`, with the name `{meant[0]}`. {_PROPOSALS[meant[0]]}."
+        return f"In `pb.tune` it is called `{meant[0]}`. {_PROPOSALS[meant[0]]}."
     return f"It takes {', '.join(known)}."

@@ -42,7 +42,8 @@ def _partly(percent: float) -> Mix:
     """A mixture of draws from the prior, with a probability in percent, and uniform draws."""
     if not 0 <= percent <= 100:
         raise MethodError(
-            f"`method` takes a percentage in [0, 100], got {percent:g}, as in 'random+prior(50%)'."
+            "The percentage in the name of a `method` must be from 0 to 100, as in "
+            f"'random+prior(50%)', got {percent:g}."
         )
     return Mix((FromUniform(), FromPrior()), Fixed((1 - percent / 100, percent / 100)))
 
@@ -212,7 +213,8 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     """
     if not isinstance(name, str):
         raise MethodError(
-            f"`method` must be a name such as 'priorband', or an Optimizer, got {name!r}."
+            f"`method` must be a name such as 'priorband', or an Optimizer, got {name!r}. "
+            "`priorband methods` and pb.methods() list all names."
         )
     method = _METHODS[name][1] if name in _METHODS else _family_member(name)
     own, scheduler_options = {"eta", "sizes", "incumbent"}, set(field_names(method.scheduler))

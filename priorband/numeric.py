@@ -18,6 +18,19 @@ def real(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def unquoted(value: Any) -> str:
+    """What to do about a number that was given as text; empty for anything else.
+
+    >>> unquoted("0.1"), unquoted("low")
+    (' Write it without quotes: 0.1.', '')
+    """
+    try:
+        number = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return ""
+    return f" Write it without quotes: {value.strip()}." if math.isfinite(number) else ""
+
+
 def whole(value: Any) -> bool:
     """Whether a value is an integer, numpy integers included; booleans are not."""
     return isinstance(value, Integral) and not isinstance(value, bool)

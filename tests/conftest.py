@@ -1,6 +1,7 @@
 """Fixtures that several folders of tests share."""
 
 import faulthandler
+import os
 import shutil
 import signal
 import tempfile
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from servers import Server, lacking
+from servers import MemoryServer, Server, lacking, memory_folder
 from stored_studies import Shapes, write_shapes
 
 settings.register_profile("full", deadline=None, derandomize=True, database=None)
@@ -20,10 +21,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Hypothesis try fewer examples in the everyday part, and processes hear Ctrl-C.
 
     A shell lets what it runs in the background ignore SIGINT, and with it all that this starts.
+    The folders of everyday tests are in memory, so that they do not wait for a disk.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.load_profile("everyday" if config.option.markexpr == "not slow" else "full")
+    everyday = config.option.markexpr == "not slow"
+    settings.load_profile("everyday" if everyday else "full")
+    if everyday and memory_folder():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory_folder())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -58,7 +63,7 @@ def new_postgres() -> Iterator[Callable[..., Server]]:
 def _server(**settings: object) -> Iterator[Server]:
     if reason := lacking():
         pytest.skip(reason)
-    server = Server(**settings)
+    server = MemoryServer(**settings)
     try:
         server.start()
         yield server
@@ -68,8 +73,7 @@ def _server(**settings: object) -> Iterator[Server]:
 
 def _memory() -> Iterator[Path]:
     """A folder in memory where there is one: what is thrown away need not reach a disk."""
-    shared = Path("/dev/shm")
-    place = Path(tempfile.mkdtemp(dir=shared if shared.is_dir() else None, prefix="priorband-"))
+    place = Path(tempfile.mkdtemp(dir=memory_folder() or None, prefix="priorband-"))
     yield place
     shutil.rmtree(place)
 

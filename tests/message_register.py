@@ -6,6 +6,7 @@ the code. `test_messages.py` holds each of them to its text in `data/messages.js
 """
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -31,6 +32,27 @@ FIDELITY = pb.Fidelity("epochs", 1, 9)
 def train(trial):
     return trial.config["lr"]
 """
+FAULTY = """
+def returns_nothing(trial):
+    loss = 0.3
+def returns_tuple(trial):
+    return 0.3, 0.9
+def returns_array(trial):
+    import numpy
+    return numpy.array([0.3, 0.2])
+def returns_other_dict(trial):
+    return {"val_loss": 0.3, "accuracy": 0.9}
+def returns_nan(trial):
+    return float("nan")
+def raises(trial):
+    raise ValueError("no such file: data.npz")
+def takes_two(trial, model):
+    return 0.3
+def reports_both(trial):
+    trial.report(1, loss=0.3, value=0.7)
+def reports_text(trial):
+    trial.report(1, "low")
+"""
 
 SPACE = pb.Space({"lr": pb.Float(1e-5, 1e-1, log=True, prior=1e-3)})
 EPOCHS = pb.Fidelity("epochs", 1, 9)
@@ -46,6 +68,19 @@ def tune(*args: Any, **options: Any) -> Any:
     """`tune` with what is not the mistake."""
     given = args or (train, SPACE, EPOCHS)
     return lib.tune(*given, **{"study": "new", "budget": 1, **QUICK, **options})
+
+
+def tuned(name: str, **options: Any) -> Any:
+    """What comes of a faulty objective."""
+    objective = getattr(importlib.import_module("faulty"), name)
+    given = {"study": f"runs/{name}", "budget": 3, "start": "same-process", **QUICK, **options}
+    return lib.tune(objective, SPACE, EPOCHS, **given)
+
+
+def local_objective() -> Any:
+    """An objective that other processes cannot import, where cloudpickle is not installed."""
+    with mock.patch.dict(sys.modules, cloudpickle=None):
+        return tune(lambda trial: 0.3, SPACE, EPOCHS)
 
 
 def told(loss: Any) -> Any:
@@ -134,6 +169,23 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     'open_study("old", seed=3)': lambda: reopened(seed=3),
     'open_study("old", maximize=True)': lambda: reopened(maximize=True),
+    "an objective that returns nothing": lambda: tuned("returns_nothing"),
+    "an objective that returns a tuple": lambda: tuned("returns_tuple"),
+    "an objective that returns an array": lambda: tuned("returns_array"),
+    "an objective that returns a dict without loss": lambda: tuned("returns_other_dict"),
+    "an objective that returns NaN": lambda: tuned("returns_nan"),
+    "an objective that raises": lambda: tuned("raises"),
+    "an objective with two arguments": lambda: tuned("takes_two"),
+    "trial.report(1, loss=0.3, value=0.7), maximize=True": lambda: tuned(
+        "reports_both", maximize=True
+    ),
+    'trial.report(1, "low")': lambda: tuned("reports_text"),
+    "a local function, without cloudpickle": local_objective,
+    'tune(..., study="/proc/foo")': lambda: tune(study="/proc/foo"),
+    "study.prune()": lambda: lib.Study(SPACE, EPOCHS).prune(),
+    "study.optimize(train)": lambda: lib.Study(SPACE, EPOCHS).optimize(train),
+    "trial.suggest_float(...)": lambda: lib.Study(SPACE, EPOCHS).ask().suggest_float("lr", 0, 1),
+    "pb.create_study()": lambda: lib.create_study(),
     'optimizer("asha", etas=3)': lambda: lib.optimizer("asha", etas=3),
     'optimizer("random+prior(200%)")': lambda: lib.optimizer("random+prior(200%)"),
 }
@@ -172,6 +224,19 @@ COMMANDS = (
     "status odl",
     "status .",
     "best odl",
+    "status far/away",
+    "best old",
+    "best runs/raises",
+    "run module.py",
+    "run new --show quiet",
+    "show old 3",
+    "show old best",
+    "plan",
+    "retry old",
+    "retry old --failed",
+    "retry old 0",
+    "retry old --kind lots",
+    "export odl",
     "status old --wat",
 )
 """Command lines."""
@@ -188,6 +253,7 @@ def register() -> dict[str, str]:
             os.chdir(folder)
             sys.path.insert(0, folder)
             Path("module.py").write_text(MODULE)
+            Path("faulty.py").write_text(FAULTY)
             lib.open_study("old", SPACE, EPOCHS).close()
             with mock.patch("priorband.workers.tuning.gpus_found", return_value=0):
                 said = {what: _raised(call) for what, call in CALLS.items()}
@@ -196,6 +262,7 @@ def register() -> dict[str, str]:
             os.chdir(before[0])
             sys.path[:] = before[1]
             sys.modules.pop("module", None)
+            sys.modules.pop("faulty", None)
     return {what: text.replace(folder, FOLDER) for what, text in said.items()}
 
 

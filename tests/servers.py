@@ -27,9 +27,13 @@ class Server:
         settings: settings of the server, such as `max_connections=20`.
     """
 
+    in_memory = False
+    """Whether its files are in memory, if there is room. A benchmark needs a disk."""
+
     def __init__(self, **settings: object) -> None:
         self.settings = settings
-        self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir="/tmp"))
+        place = memory_folder() if self.in_memory else ""
+        self.folder = Path(tempfile.mkdtemp(prefix="priorband-postgres-", dir=place or "/tmp"))
         self.data = self.folder / "data"
         self.port = free_port()
         self.password = os.urandom(8).hex()
@@ -152,6 +156,12 @@ class Server:
         return lines[:1] == [str(pid)] and lines[7:8] == ["ready"]
 
 
+class MemoryServer(Server):
+    """A server for tests that do not ask how long a sync takes."""
+
+    in_memory = True
+
+
 class Pooler:
     """PgBouncer in front of a server. It ends with `close`, or when its server's folder is gone."""
 
@@ -196,6 +206,17 @@ class Pooler:
         assert self._process.poll() is None, "PgBouncer did not start"
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def memory_folder() -> str:
+    """Where files are in memory, if there is at least 1 GiB left; empty if there is no such place.
+
+    A sync to a slow disk takes longer than most tests.
+    """
+    with suppress(OSError):
+        if shutil.disk_usage("/dev/shm").free >= 1 << 30:
+            return "/dev/shm"
+    return ""
 
 
 def lacking_pooler() -> str:

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import priorband as pb
-from priorband.attribute_hints import OF_STUDIES, OF_TRIALS
+from priorband.attribute_hints import OF_PACKAGE, OF_STUDIES, OF_TRIALS
 
 STUDY = pb.Study(pb.Space(x=pb.Float(0, 1)), method="random")
 
@@ -28,6 +28,23 @@ def test_a_study_says_what_to_use_instead(name: str, said: str) -> None:
         getattr(STUDY, name)
     message = str(caught.value)
     assert said in message and f"has no attribute '{name}'. " in message and message.endswith(".")
+
+
+def test_python_adds_no_proposal_of_its_own_to_ours() -> None:
+    with pytest.raises(AttributeError) as caught:
+        STUDY.optimize  # type: ignore[attr-defined]  # noqa: B018  # wrong on purpose
+    assert caught.value.obj is None  # so Python looks for no similar name
+    with pytest.raises(AttributeError) as caught:
+        STUDY.bests  # type: ignore[attr-defined]  # noqa: B018  # wrong on purpose
+    assert caught.value.obj is STUDY
+
+
+def test_the_package_says_what_to_use_instead() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'priorband' has no attribute 'fmin'. Call"):
+        pb.fmin  # noqa: B018  # wrong on purpose
+    with pytest.raises(AttributeError, match=r"^module 'priorband' has no attribute 'Studdy'$"):
+        pb.Studdy  # noqa: B018  # wrong on purpose
+    assert not [name for name in OF_PACKAGE if hasattr(pb, name)]
 
 
 def test_a_trial_says_what_to_use_instead() -> None:

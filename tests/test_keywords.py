@@ -48,13 +48,13 @@ def test_tune_proposes_its_own_argument(options: dict[str, Any], message: str) -
 
 def test_what_only_tune_takes_is_said_to_be_for_tune() -> None:
     assert said(lib.Study, n_trials=3).startswith(
-        "`Study` takes no argument `n_trials`. It is for `pb.tune`, with the name `budget`. Write"
+        "`Study` takes no argument `n_trials`. In `pb.tune` it is called `budget`. Write"
     )
     assert (
         said(lib.Study, random_state=3) == "`Study` takes no argument `random_state`. Write seed=0."
     )
     assert "The first argument is the study's folder" in said(lib.open_study, storage="x")
-    assert "It is for `pb.tune`, with the name `workers`." in said(lib.open_study, n_jobs=2)
+    assert "In `pb.tune` it is called `workers`." in said(lib.open_study, n_jobs=2)
 
 
 def test_every_proposal_is_of_an_argument_that_exists() -> None:

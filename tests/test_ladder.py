@@ -225,7 +225,7 @@ def test_whole_bounds_make_whole_rungs_and_a_real_bound_makes_real_ones() -> Non
 def test_a_range_with_a_single_rung_warns_and_says_what_to_do() -> None:
     text = (
         "`epochs` from 80 to 200 has a single rung with eta=3: every trial is a full training, "
-        "nothing is tried at low cost. Take low=66 for 2 rungs, low=22 for 3 rungs, "
+        "nothing is tried at low cost. Use low=66 for 2 rungs, low=22 for 3 rungs, "
         "low=7 for 4 rungs."
     )
     with pytest.warns(SingleRungWarning, match=re.escape(text)):

@@ -262,7 +262,7 @@ BAD_OPTIONS: list[tuple[str, dict[str, Any], str]] = [
     ("hyperband", {"sizes": "flor"}, "`sizes` must be 'floor' or 'ceil', got 'flor'."),
     ("priorband", {"incumbent": "best"}, "must be 'lowest' or 'max_fidelity_first', got 'best'."),
     ("asha", {"promotion": "nep"}, "`promotion` must be 'textbook' or 'neps', got 'nep'."),
-    ("hyperband+prior(150%)", {}, "`method` takes a percentage in [0, 100], got 150"),
+    ("hyperband+prior(150%)", {}, "must be from 0 to 100, as in 'random+prior(50%)', got 150"),
     ("priorband(rate=0)", {}, "`rate` must be in (0, 1], got 0.0."),
     ("priorband(rate=2)", {}, "`rate` must be in (0, 1], got 2.0."),
     ("priorband(sigma=0)", {}, "`sigma` must be a positive number, got 0.0."),

@@ -9,6 +9,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Everything else is imported here, because every trial's process imports the script that started
     the run and needs none of it.
     """
-    from priorband.cli.entry_point import main as run
+    try:
+        from priorband.cli.entry_point import main as run
+    except KeyboardInterrupt:
+        return 130
 
     return run(argv)

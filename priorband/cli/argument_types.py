@@ -49,7 +49,9 @@ def whole_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"it must be a whole number, got {text!r}") from None
+        raise argparse.ArgumentTypeError(
+            f"it must be a whole number, such as 2, got {text!r}"
+        ) from None
 
 
 def above_zero(text: str) -> float:
@@ -108,7 +110,12 @@ def fidelity_name(text: str) -> str:
             try:
                 number(part)
             except argparse.ArgumentTypeError as error:
-                raise argparse.ArgumentTypeError(f"in {text!r}, `{name}`: {error}") from None
+                raise argparse.ArgumentTypeError(f"`{name}` of {text!r}: {error}") from None
+        if number(parts[1]) > number(parts[2]):
+            swapped = ":".join((parts[0], parts[2], parts[1]))
+            raise argparse.ArgumentTypeError(
+                f"the shortest training comes first, as in {swapped}, got {text!r}"
+            )
         return text
     if len(parts) != 2 or not _NAME.fullmatch(text):
         raise argparse.ArgumentTypeError(

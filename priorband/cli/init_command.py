@@ -5,12 +5,13 @@ import os
 import shlex
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 from priorband.cli.argument_types import Command
 from priorband.cli.export_command import write
 from priorband.display.text import printable
-from priorband.errors import ArgumentError, FormatError
+from priorband.errors import ArgumentError, FormatError, suggestion
 from priorband.init_study.draft import Draft, study_file_text
 from priorband.init_study.option import ScriptOptions
 from priorband.init_study.read_script import script_options, script_source
@@ -43,7 +44,12 @@ def grammar(command: Command) -> None:
         "does not tell them, without asking",
     )
     init.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    init.set_defaults(command=_init)
+    init.usage = "%(prog)s [-h] [-o FILE] [--yes] [--force] SOURCE [-- OPTION ...]"
+    init.epilog = (
+        "Options after -- are for the script: every trial passes them on as they are, as in "
+        "priorband init train.py -- --samples 1000."
+    )
+    init.set_defaults(command=_init, takes_words=True)
 
 
 def _init(args: argparse.Namespace) -> int:
@@ -58,9 +64,26 @@ def _init(args: argparse.Namespace) -> int:
 
 def _draft(args: argparse.Namespace) -> Draft:
     if args.source.suffix.lower() in (".yaml", ".yml"):
+        if args.words:
+            raise ArgumentError(
+                "Options after -- are for scripts. Write those of a sweep into its `command`."
+            )
         return sweep_draft(args.source, args.output.parent)
     script = script_source(args.source, _word(args.source, args.output))
-    return script_draft(script, _options(args, script))
+    found = _options(args, script)
+    _check_words(args.words, found)
+    return script_draft(script, found, tuple(args.words))
+
+
+def _check_words(words: Sequence[str], found: ScriptOptions) -> None:
+    """Refuse options after `--` that the script does not have, if all of its own were read."""
+    known = [flag for option in found.options for flag in option.flags]
+    if found.style == "overrides" or found.unclear:
+        return
+    for word in words:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in known:
+            raise ArgumentError(f"The script has no option {name}. {suggestion(name, known)}")
 
 
 def _options(args: argparse.Namespace, script: ScriptSource) -> ScriptOptions:

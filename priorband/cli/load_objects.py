@@ -102,7 +102,7 @@ def load_objective(name: str) -> Callable[[Any], Any]:
     if not callable(loaded):
         raise MethodError(
             f"--objective {name} must be a function that is called with a trial and returns its "
-            f"loss, but is {type(loaded).__name__}."
+            f"loss, but has the type {type(loaded).__name__}."
         )
     objective: Callable[[Any], Any] = loaded
     return objective
@@ -114,7 +114,9 @@ def load_method(name: str) -> Optimizer:
         return optimizer(name)
     loaded = load_object(name)
     if not isinstance(loaded, Optimizer):
-        raise MethodError(f"--method {name} must be an Optimizer, but is {type(loaded).__name__}.")
+        raise MethodError(
+            f"--method {name} must be an Optimizer, but has the type {type(loaded).__name__}."
+        )
     return loaded
 
 
@@ -122,7 +124,9 @@ def load_space(name: str) -> Space:
     """The space that `module:name` names, or that a JSON file describes."""
     loaded = read_space(Path(name)) if name.endswith(".json") else load_object(name)
     if not isinstance(loaded, Space):
-        raise SpaceError(f"--space {name} must be a Space, but is {type(loaded).__name__}.")
+        raise SpaceError(
+            f"--space {name} must be a Space, but has the type {type(loaded).__name__}."
+        )
     return loaded
 
 
@@ -133,7 +137,9 @@ def load_fidelity(name: str) -> Fidelity:
         return Fidelity(parts[0], number(parts[1]), number(parts[2]))
     loaded = load_object(name)
     if not isinstance(loaded, Fidelity):
-        raise SpaceError(f"--fidelity {name} must be a Fidelity, but is {type(loaded).__name__}.")
+        raise SpaceError(
+            f"--fidelity {name} must be a Fidelity, but has the type {type(loaded).__name__}."
+        )
     return loaded
 
 
@@ -151,7 +157,9 @@ def read_space(path: Path) -> Any:
     try:
         data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_duplicates)
     except OSError as error:
-        raise SpaceError(f"{path} cannot be read: {error.strerror}.") from None
+        raise SpaceError(
+            f"--space {path} cannot be read: {error.strerror}. Give a JSON file, or module:name."
+        ) from None
     except (ValueError, RecursionError) as error:
         raise SpaceError(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, dict):

@@ -13,7 +13,7 @@ _MEANT = {
     "--method": "sampler pruner scheduler algorithm optimizer search",
     "--objective": "function train script",
     "--start": "fresh-process no-fork in-process",
-    "--quiet": "silent no-progress",
+    "--quiet": "silent no-progress show verbose verbosity",
     "STUDY": "study study-name storage name path output out",
 }
 

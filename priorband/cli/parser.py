@@ -25,7 +25,8 @@ from priorband.display.text import paragraphs
 
 _STUDIES = ("study", "new")
 """The arguments that may be addresses."""
-_INVALID_CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)")
+_INVALID_CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)")
+_ARGUMENT = re.compile(r"^argument ([^\s:]+)(: it\b)?")
 
 
 @final
@@ -37,13 +38,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what was wrong, and exit with code 2."""
-        invalid = _INVALID_CHOICE.search(message)
+        invalid = _INVALID_CHOICE.fullmatch(message)
         if invalid:
-            hint = _suggestion(invalid[1], invalid[2].replace("'", "").split(", "))
-            is_command = message.startswith("argument COMMAND")
-            what = f"There is no command '{invalid[1]}'" if is_command else message
-            message = f"{what}.{hint}"
-        message = self._about_missing(message)
+            message = _about_choice(*invalid.groups())
+        message = _ARGUMENT.sub(r"\1", self._about_missing(message))
+        if not message.endswith((".", "?")):
+            message += "."
         text = paragraphs(f"{self.prog}: {without_secrets(message, self.words)}")
         self.exit(2, f"{text}\nRun `{self.prog} --help` to see what is available.\n")
 
@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         missing = message.removeprefix("the following arguments are required: ")
         if message.startswith("unrecognized arguments: "):
             more = message.partition(": ")[2]
-            return f"There is no place for {more!r}: quote a value that contains spaces."
+            return f"There are too many arguments: {more!r}. Put a value with spaces in quotes."
         if missing == message:
             return message
         names = missing.split(", ")
@@ -75,7 +75,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     command = commands.get(" ".join(path)) or commands.get(" ".join(path[:1]))
     if command is not None or not path:
         _refuse_unknown_options(command or top, argv)
-    args = top.parse_args(list(argv))
+    own, words = list(argv), []
+    if command is not None and command.get_default("takes_words") and "--" in own:
+        own, words = own[: own.index("--")], own[own.index("--") + 1 :]
+    args = top.parse_args(own)
+    args.words = words
     _refuse_addresses(command or top, args)
     args.argv = list(argv)
     return args
@@ -99,7 +103,19 @@ def _refuse_unknown_options(parser: Parser, argv: Sequence[str]) -> None:
             return
         name = argument.partition("=")[0]
         if name.startswith("--") and name not in parser.options:
-            parser.error(f"There is no option {name}.{_option_hint(name, parser.options)}")
+            hint = _option_hint(name, parser.options)
+            if parser.get_default("takes_words"):
+                hint += f" If it is one of the script's own, write it after --: -- {name}"
+            parser.error(f"There is no option {name}.{hint}")
+
+
+def _about_choice(argument: str, given: str, listed: str) -> str:
+    """What is said about a word that is none of those that an argument can be."""
+    known = listed.replace("'", "").split(", ")
+    hint = _suggestion(given, known)
+    if argument.startswith("argument COMMAND"):
+        return f"There is no command '{given}'.{hint}"
+    return f"{argument}it must be one of {', '.join(known)}, got '{given}'.{hint}"
 
 
 def _names(action: argparse.Action) -> list[str]:

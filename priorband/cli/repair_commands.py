@@ -45,13 +45,18 @@ def journal_grammar(command: Command) -> None:
 
 def _trial(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"a trial must be a number, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"it must be the number of a trial, such as 17, got {text!r}"
+        )
     return int(text)
 
 
 def _retry(args: argparse.Namespace) -> int:
     if bool(args.trials) == bool(args.failed or args.kind):
-        args.parser.error("give either the numbers of trials, or --failed or --kind")
+        args.parser.error(
+            "Say which trials to retry: their numbers, such as 3 7, or --failed for all that "
+            "failed, or --kind for those that failed in one way."
+        )
     with open_study(args.study) as study:
         if args.trials:
             chosen, skipped = args.trials, Counter[str]()
@@ -63,10 +68,10 @@ def _retry(args: argparse.Namespace) -> int:
             raise TrialError(_nothing_to_retry(args.kind, skipped))
         study.retry(chosen)
         reached = study.spending().reached(study.budget)
-    print(f"Queued to be tried next: {_trials(len(chosen))}.")
+    print(f"Queued to be tried first when the study runs again: {_trials(len(chosen))}.")
     for reason, count in skipped.items():
         print(f"Skipped, because {reason}: {_trials(count)}.")
-    if reached and chosen:
+    if reached:
         print(f"The budget is used up ({', '.join(reached)}): give the next run a larger one.")
     return 0
 

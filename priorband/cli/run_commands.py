@@ -240,9 +240,17 @@ def _objective(args: argparse.Namespace) -> Any:
     if args.objective is not None:
         return load_objective(args.objective)
     if args.study_file is None:
+        if args.study.endswith(".py"):
+            script = printable(shlex.quote(args.study))
+            name = args.study.removesuffix(".py").rpartition("/")[2]
+            args.parser.error(
+                f"{script} is a script, not a study. `priorband init {script}` writes a study file "
+                f"for it; `priorband run runs/{printable(name)} --objective {script}:train` tunes "
+                "its function train."
+            )
         args.parser.error(
             "--objective is missing: the function to tune, such as --objective train.py:train. "
-            "Only a study file in place of STUDY can do without it"
+            "With a study file, such as study.toml, it is not needed."
         )
     return file_objective(args.study_file)
 
@@ -267,8 +275,6 @@ def _work(args: argparse.Namespace, objective: Any, more: dict[str, Any]) -> int
         )
     except (KeyboardInterrupt, SystemExit) as stopped:
         code = stopped.code if isinstance(stopped, SystemExit) else 130
-        if show != "quiet":
-            print(f"To resume: {_resume_command(args)}", file=sys.stderr)
         return code if isinstance(code, int) else 1
     except MismatchError as error:
         raise error if file is None else mismatch_of_file(error, file) from None
@@ -323,8 +329,3 @@ def _stored(where: str) -> Mapping[str, Any] | None:
 
 def _place(args: argparse.Namespace) -> str:
     return shown(args.study)
-
-
-def _resume_command(args: argparse.Namespace) -> str:
-    """The same command again, without a password."""
-    return printable(shlex.join(["priorband", *map(shown, args.argv)]))

@@ -24,7 +24,9 @@ def grammar(command: Command) -> None:
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be the number of a trial, such as 17, got {text!r}")
+        raise argparse.ArgumentTypeError(
+            f"it must be the number of a trial, such as 17, got {text!r}"
+        )
     return int(text)
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import shutil
 import sys
 import time
@@ -10,9 +11,9 @@ from typing import Any
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
-from priorband.display.best_trial import checkpoint_text, full_training_text
+from priorband.display.best_trial import checkpoint_text, full_training, full_training_text
 from priorband.display.displays import display
-from priorband.display.failure_reports import failure_lines
+from priorband.display.failure_reports import failure_lines, shown_study
 from priorband.display.overview import (
     Overview,
     Result,
@@ -38,6 +39,7 @@ from priorband.display.text import (
     printable,
     wrapped,
 )
+from priorband.durable.budget import limit_text
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import StorageError, TrialError
@@ -110,7 +112,11 @@ def _end_reason(study: DurableStudy) -> str:
         overview = study_overview(study, leases, study.journal.now())
     except StorageError:  # the display keeps trying
         return ""
-    return f"The budget is used up: {' and '.join(overview.reached)}." if overview.over else ""
+    if not overview.over:
+        return ""
+    limits = overview.budget.limits
+    spent = " and ".join(limit_text(limits[name], name) for name in overview.reached)
+    return f"The budget of {spent} is spent."
 
 
 def status_lines(
@@ -121,9 +127,10 @@ def status_lines(
     aim = "maximise" if overview.maximize else "minimise"
     low, high = fidelity_text(problem.fidelity.low), fidelity_text(problem.fidelity.high)
     description = f"{aim}, {printable(overview.fidelity)} {low} to {high}, {_method(study)}"
-    created = f"{moment(overview.created)[:19]} UTC"
+    created = f"{moment(overview.created)[:19].replace('T', ' ')} UTC"
     yield printable(overview.where)
-    yield f"study    {description}, seed {problem.seed}, created {created}"
+    yield f"study    {description}, seed {problem.seed}"
+    yield f"created  {created}"
     yield f"budget   {budget_text(overview)}"
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"
@@ -174,8 +181,11 @@ def _best(args: argparse.Namespace) -> int:
     best = overview.best_in_full if args.full else overview.best
     if best is None:
         what = "full training" if args.full else "trial"
-        counts = trials_text(overview)
-        raise TrialError(f"No {what} has succeeded yet: {counts}. Try again later.")
+        hint = "Try again later."
+        if overview.failures:
+            place = printable(shlex.quote(shown_study(overview.where)))
+            hint = f"`priorband status {place}` shows why trials failed."
+        raise TrialError(f"No {what} has succeeded yet: {trials_text(overview)}. {hint}")
     if args.json:
         direction = "maximize" if overview.maximize else "minimize"
         data = (result_json(best) or {}) | {"checkpoint": None if folder is None else str(folder)}
@@ -195,14 +205,16 @@ def _train_in_full(where: str) -> int:
         at = f"{printable(study.fidelity.name)}={fidelity_text(full)}"
         if best is None:
             raise TrialError("No trial has succeeded yet, so there is nothing to train in full.")
-        if best.fidelity == full:
-            print(f"The best trial, {best.trial.id}, was trained in full already ({at}).")
+        if (done := full_training(study, best)) is not None:
+            print(
+                f"The best configuration was trained in full already: trial {done.trial.id}, {at}."
+            )
             return 0
         study.queue(best.config, full)
         reached = study.spending().reached(study.budget)
     print(f"Queued: the configuration of trial {best.trial.id} at {at}, from scratch.")
-    more = f", with a larger budget ({', '.join(reached)} used up)" if reached else ""
-    print(f"`priorband run` runs it next{more}.")
+    more = f", with a larger budget ({' and '.join(reached)} used up)" if reached else ""
+    print(f"It is trained first when the study runs again{more}.")
     return 0
 
 

@@ -92,5 +92,5 @@ def mismatch_of_file(error: MismatchError, file: StudyFile) -> MismatchError:
     """The error of a study that differs from its file, with what to do about it."""
     problem = str(error).rpartition("\n")[0] or str(error)
     return MismatchError(
-        f"{problem}\nUndo the change of {file.path}, or set `study` in it to another place."
+        f"{problem}\nUndo the change in {file.path}, or set `study` in it to another place."
     )

@@ -7,7 +7,7 @@ a bug, only the display is affected.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, Protocol, final
 
@@ -31,8 +31,8 @@ class Display(Protocol):
     def tick(self) -> None:
         """Show what is new, if it is time; called several times a second."""
 
-    def finish(self, reason: str) -> None:
-        """Show why the run has ended, and the best result."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Show why the run has ended, the best result, and notes on it."""
 
 
 def checked_show(show: str | None) -> Show:
@@ -82,9 +82,9 @@ class SafeDisplay:
         """Pass the call on."""
         self._try(self.inner.tick)
 
-    def finish(self, reason: str) -> None:
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
         """Pass the call on."""
-        self._try(lambda: self.inner.finish(reason))
+        self._try(lambda: self.inner.finish(reason, notes))
 
     def _try(self, action: Callable[[], None]) -> None:
         try:

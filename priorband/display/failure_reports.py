@@ -10,6 +10,7 @@ from priorband.durable.ledger import AttemptEnd
 from priorband.durable.records import FailedRecord, decode
 from priorband.durable.study import DurableStudy
 from priorband.failures import FailureKind, advice
+from priorband.storage.addresses import is_address
 from priorband.storage.journal import Row
 from priorband.values import frozen
 
@@ -42,6 +43,8 @@ class FailureReport:
     worker: str = ""
     at: float | None = None
     """When it ended, by the clock of the storage."""
+    output: tuple[str, ...] | None = None
+    """The last lines that a script printed; None for a function."""
     ended: bool = True
     """Whether the trial has failed; if not, there is another attempt at it."""
 
@@ -65,6 +68,7 @@ def failure_report(study: DurableStudy, row: Row, record: FailedRecord) -> Failu
         log_path(study, record.trial, record.attempt),
         row.worker,
         row.at,
+        _output(record.details.get("output")),
     )
 
 
@@ -118,14 +122,29 @@ def summary_line(report: FailureReport) -> str:
     return f"trial {report.trial}{again}, {what}"
 
 
-def place_lines(report: FailureReport) -> Iterator[str]:
-    """Where it failed: lines of the user's code, and the path of the log."""
+def output_lines(report: FailureReport) -> list[str]:
+    """The last lines that a script printed."""
+    return [f"| {printable(line)}" for line in report.output or ()]
+
+
+def frame_lines(report: FailureReport) -> Iterator[str]:
+    """The lines of the user's code in which it failed."""
     for frame in report.frames:
         where = f"{printable(shown_path(frame.file))}, line {frame.line}, in "
         code = f": {printable(frame.code)}" if frame.code else ""
         yield f"{where}{printable(frame.function)}{code}"
+
+
+def place_lines(report: FailureReport) -> Iterator[str]:
+    """Where it failed: lines of the user's code, and the path of the log."""
+    yield from frame_lines(report)
     if report.log is not None:
         yield f"log: {printable(shown_path(report.log))}"
+
+
+def advice_lines(report: FailureReport, maximize: bool) -> list[str]:
+    """What to do about a failure."""
+    return advice(report.kind, maximize, report.output is not None).splitlines()
 
 
 def failure_lines(reports: Sequence[FailureReport], maximize: bool) -> Iterator[str]:
@@ -136,11 +155,11 @@ def failure_lines(reports: Sequence[FailureReport], maximize: bool) -> Iterator[
     kinds = [alike[0].kind for alike in groups.values()]
     for number, (first, *others) in enumerate(groups.values()):
         yield summary_line(first)
-        yield from (f"  {line}" for line in place_lines(first))
+        yield from (f"  {line}" for line in [*output_lines(first), *place_lines(first)])
         if others:
-            yield f"  alike: {_trials(sorted(other.trial for other in others))}"
+            yield f"  also failed like this: {_trials(sorted(other.trial for other in others))}"
         if first.kind not in kinds[number + 1 :]:
-            yield from (f"  {line}" for line in advice(first.kind, maximize).splitlines())
+            yield from (f"  {line}" for line in advice_lines(first, maximize))
 
 
 def failure_json(report: FailureReport, maximize: bool) -> dict[str, Any]:
@@ -153,7 +172,7 @@ def failure_json(report: FailureReport, maximize: bool) -> dict[str, Any]:
         "frames": [frame._asdict() for frame in report.frames],
         "log": None if report.log is None else str(report.log),
         "worker": report.worker,
-        "advice": advice(report.kind, maximize),
+        "advice": "\n".join(advice_lines(report, maximize)),
         "ended": report.ended,
     }
 
@@ -172,6 +191,11 @@ def shown_path(path: str | Path) -> str:
     return str(path) if relative.startswith("..") or str(path).startswith("<") else relative
 
 
+def shown_study(where: str) -> str:
+    """Where a study is, as a command takes it: an address, or a folder as `shown_path` shows it."""
+    return where if is_address(where) else shown_path(where)
+
+
 def _trials(numbers: Iterable[int]) -> str:
     listed = [str(number) for number in numbers]
     return f"trial{'' if len(listed) == 1 else 's'} {', '.join(listed)}"
@@ -179,6 +203,13 @@ def _trials(numbers: Iterable[int]) -> str:
 
 def _listed(stored: Any) -> list[Any]:
     return stored if isinstance(stored, list) else []
+
+
+def _output(stored: Any) -> tuple[str, ...] | None:
+    """The lines of output that a record holds; None if it holds none."""
+    if not isinstance(stored, list) or not all(isinstance(line, str) for line in stored):
+        return None
+    return tuple(stored)
 
 
 def _frame(stored: Any) -> CodeLine | None:

@@ -2,10 +2,16 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TextIO, final
 
-from priorband.display.failure_reports import failure_json, place_lines, summary_line
+from priorband.display.failure_reports import (
+    advice_lines,
+    failure_json,
+    output_lines,
+    place_lines,
+    summary_line,
+)
 from priorband.display.new_failures import NewFailures
 from priorband.display.output import LineWriter
 from priorband.display.overview import Overview, Result, as_json
@@ -13,7 +19,6 @@ from priorband.display.polling import Poller
 from priorband.display.summary import budget_text, final_lines, progress_line, result_text
 from priorband.display.text import elapsed_text, paragraphs
 from priorband.durable.study import DurableStudy
-from priorband.failures import advice
 from priorband.trial import Observation
 
 PROGRESS_SECONDS = 10.0  # between lines that show the progress
@@ -29,7 +34,7 @@ class QuietDisplay:
     def tick(self) -> None:
         """Do nothing."""
 
-    def finish(self, reason: str) -> None:
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
         """Do nothing."""
 
 
@@ -47,7 +52,7 @@ class MessageDisplay:
     def tick(self) -> None:
         """Do nothing."""
 
-    def finish(self, reason: str) -> None:
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
         """Do nothing: the caller of `tune` gets the result."""
 
 
@@ -82,12 +87,12 @@ class PlainDisplay:
         if time.monotonic() - self._last_line >= PROGRESS_SECONDS:
             self._write(progress_line(overview))
 
-    def finish(self, reason: str) -> None:
-        """Print why the run has ended, and the best result."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Print why the run has ended, the best result, and notes on it."""
         overview = self._poller.poll(force=True) or self._poller.latest
         if overview is not None:
             self._show_failures(overview.maximize)
-        lines = final_lines(overview, reason, False) if overview else [paragraphs(reason)]
+        lines = final_lines(overview, reason, notes, False) if overview else [paragraphs(reason)]
         self._lines.write("\n".join(lines))
 
     def _show_failures(self, maximize: bool) -> None:
@@ -95,7 +100,8 @@ class PlainDisplay:
             verb = "failed: " if failure.ended else "was given back: "
             self._write(verb + summary_line(failure))
             if first:  # of its kind: the others need not say again where, and what to do
-                more = [*place_lines(failure), *advice(failure.kind, maximize).splitlines()]
+                more = [*output_lines(failure), *place_lines(failure)]
+                more += advice_lines(failure, maximize)
                 self._lines.write("\n".join(f"    {line}" for line in more))
 
     def _write(self, text: str) -> None:
@@ -134,9 +140,11 @@ class JsonDisplay:
             self._show_failures(overview.maximize)
             self._write("progress", as_json(overview))
 
-    def finish(self, reason: str) -> None:
-        """Print why the run has ended, and the final overview."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Print notes on the best result, why the run has ended, and the final overview."""
         overview = self._poller.poll(force=True) or self._poller.latest
+        for note in notes:
+            self.say(note)
         if overview is not None:
             self._show_failures(overview.maximize)
         self._write("finish", {"reason": reason} | (as_json(overview) if overview else {}))

@@ -1,6 +1,7 @@
 """The live display: a panel at the bottom of a terminal of any width."""
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, TextIO, final
 
@@ -60,11 +61,11 @@ class LiveDisplay:
         self._drawn_at = time.monotonic()
         self._queue.run(self._draw)
 
-    def finish(self, reason: str) -> None:
-        """Replace the panel with why the run has ended, and the best result."""
+    def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+        """Replace the panel with why the run has ended, the best result, and notes on it."""
         overview = self._poller.poll(force=True) or self._poller.latest
         self._queue.run(self._live.stop)
-        lines = final_lines(overview, reason) if overview else [paragraphs(reason)]
+        lines = final_lines(overview, reason, notes) if overview else [paragraphs(reason)]
         text = "\n".join(wrapped(lines, self._console.width))
         self._queue.run(lambda: self._print(text))
 

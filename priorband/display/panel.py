@@ -70,7 +70,7 @@ def panel(
         Text(printable(overview.where), style="bold", no_wrap=True, overflow="ellipsis"),
         _bar(overview.share, max(min(width, 72), 1)),
         line("budget", budget_text(overview)),
-        line("trials", trials_text(overview)),
+        line("trials", trials_text(overview, width >= WIDE)),
         line("best", best_text(overview)),
         *(line(*one) for one in more.get("best", ())),
         line("workers", workers_text(overview)),

@@ -13,8 +13,8 @@ _LONGEST_VALUE = 24
 
 
 def bests_text(recent: Recent, width: int) -> str:
-    """The best value over time: `▇▅▂▁ 0.9 → 0.031`; empty without results."""
-    if not recent.bests:
+    """The best value over time: `▇▅▂▁ 0.9 → 0.031`; empty if there was only one."""
+    if not recent.bests or recent.bests[0] == recent.bests[-1]:
         return ""
     first, last = value_text(recent.bests[0]), value_text(recent.bests[-1])
     ends = f" {first} → {last}"
@@ -57,12 +57,12 @@ def bracket_text(bracket: Bracket) -> str:
 
 
 def sampled_text(recent: Recent) -> str:
-    """Where new configurations are from: `prior 52 %, uniform 48 % (last 100)`."""
+    """Where new configurations are from: `prior 52 %, uniform 48 % (of the last 100)`."""
     total = sum(recent.sampled.values())
     if not total:
         return ""
     shares = [f"{printable(name)} {n / total:.0%}" for name, n in recent.sampled.items()]
-    last = f"last {SAMPLED}" if total >= SAMPLED else f"of {total}"
+    last = f"of the last {SAMPLED}" if total >= SAMPLED else f"of {total}"
     return f"{', '.join(shares)} ({last})".replace("%", " %")
 
 

@@ -1,6 +1,6 @@
 """An overview as text, for all displays and `priorband status`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from priorband.display.failure_reports import failure_lines
 from priorband.display.overview import Overview, Result, Running
@@ -35,12 +35,17 @@ def budget_text(overview: Overview) -> str:
     return f"{', '.join(used)} ({overview.share:.0%})".replace("%", " %")
 
 
-def trials_text(overview: Overview) -> str:
-    """How many trials there are: `9 ended (1 failed: 1 raised), 2 running, 1 waiting`."""
+def trials_text(overview: Overview, kinds: bool = True) -> str:
+    """How many trials there are: `9 ended (1 failed: raised), 2 running, 1 waiting`.
+
+    Without `kinds`, it is not said how they failed.
+    """
     parts = [f"{overview.ended} ended"]
     if overview.failures:
-        kinds = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
-        parts[0] += f" ({overview.failed} failed: {kinds})"
+        how = ", ".join(f"{number} {kind}" for kind, number in overview.failures.items())
+        if len(overview.failures) == 1:
+            how = "".join(overview.failures)
+        parts[0] += f" ({overview.failed} failed{f': {how}' if kinds else ''})"
     parts.append(f"{len(overview.running)} running")
     if overview.waiting:
         parts.append(f"{len(overview.waiting)} waiting")
@@ -107,8 +112,10 @@ def progress_line(overview: Overview) -> str:
     return f"{budget_text(overview)}: {trials_text(overview)}; {result}; {workers}"
 
 
-def final_lines(overview: Overview, reason: str, failures: bool = True) -> Iterator[str]:
-    """The lines at the end of a run: why it has ended, and the best configurations.
+def final_lines(
+    overview: Overview, reason: str, notes: Sequence[str] = (), failures: bool = True
+) -> Iterator[str]:
+    """The lines at the end of a run: why it has ended, the best configurations, and notes.
 
     Without a success there are the last `failures` instead, unless they were shown before. Further
     lines of the reason come last.
@@ -116,6 +123,7 @@ def final_lines(overview: Overview, reason: str, failures: bool = True) -> Itera
     first, *last = map(printable, reason.split("\n"))
     yield first
     yield from _results(overview, failures)
+    yield from notes
     yield from last
 
 
@@ -128,7 +136,11 @@ def _results(overview: Overview, failures: bool) -> Iterator[str]:
     best, full = overview.best, overview.best_in_full
     yield f"Best: {result_text(best, overview)}, of {_count(overview.ended, 'trial')}:"
     yield from (f"  {line}" for line in config_lines(best.config, best.parents))
-    if full is not None and full.trial != best.trial:
+    if full is None or full.trial == best.trial:
+        return
+    if full.config == best.config:
+        yield f"Best in full: {result_text(full, overview)}, with the same configuration."
+    else:
         yield f"Best in full: {result_text(full, overview)}:"
         yield from (f"  {line}" for line in config_lines(full.config, full.parents))
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from priorband.display.failure_reports import (
+    advice_lines,
     failure_json,
-    place_lines,
+    frame_lines,
     shown_path,
     summary_line,
     traceback_lines,
@@ -22,7 +23,6 @@ from priorband.display.text import (
     value_text,
 )
 from priorband.display.trial_details import AttemptDetails, Setting, TrialDetails, attempt_end
-from priorband.failures import advice
 
 _LABEL = 12  # characters
 _LONGEST_END = 160
@@ -195,8 +195,8 @@ def _failure_lines(details: TrialDetails) -> Iterator[str]:
         return
     yield ""
     yield _line("failed", summary_line(failure).partition(", ")[2])
-    yield from (f"  {line}" for line in place_lines(failure))
-    yield from (f"  {line}" for line in advice(failure.kind, details.maximize).splitlines())
+    yield from (f"  {line}" for line in frame_lines(failure))
+    yield from (f"  {line}" for line in advice_lines(failure, details.maximize))
     if failure.traceback:
         yield ""
         yield from traceback_lines(failure)

@@ -2,10 +2,11 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, final
 
 from priorband.durable.budget import limit_text
+from priorband.durable.clients import Client
 from priorband.durable.expiry import expire, would_expire
 from priorband.durable.ledger import OpenTrial
 from priorband.durable.messages import Assignment, Idle, Report
@@ -25,7 +26,6 @@ from priorband.errors import ExhaustedError
 from priorband.failures import FailureKind
 from priorband.space.config import Config
 from priorband.storage.checkpoints import Checkpoints
-from priorband.storage.identity import this_process
 from priorband.storage.journal import Journal, Lease, Transaction
 from priorband.trial import IMPORTED, Trial
 from priorband.values import replaced
@@ -39,26 +39,46 @@ LOOKS_PER_SECOND = 16
 
 
 @final
+class Looks:
+    """When this process last looked for dead workers, and for how many it takes turns."""
+
+    def __init__(self) -> None:
+        self.at = -math.inf
+        """When it last looked, by `time.monotonic`."""
+        self.workers = 1
+        """How many workers' turns the last transaction took: its own, and those that were posted.
+
+        The others do not look while this process takes their turns.
+        """
+        self.reported: Collection[int] = ()
+        """The trials that posted turns report, and that this process is about to settle.
+
+        If a worker has died after that, its trial is not lost.
+        """
+
+
+@final
 class Dispatcher:
-    """Hands out trials and takes in reports."""
+    """Hands out trials and takes in reports, for one worker."""
 
     def __init__(
         self,
         view: StudyView,
         journal: Journal,
         checkpoints: Checkpoints | None,
-        attempts: dict[FailureKind, int],
-        lease: float,
+        client: Client,
+        looks: Looks | None = None,
     ) -> None:
         self.view = view
         self.journal = journal
         self.checkpoints = checkpoints
-        self.attempts = attempts
-        self.lease = lease
-        self.opened_with = view.ledger.repeated
-        """The failures in a row when the study was opened. These do not halt it again."""
-        self._looked = -math.inf
-        """When this process last looked for dead workers, by `time.monotonic`."""
+        self.client = client
+        """The worker that reports and asks."""
+        self.looks = looks or Looks()
+
+    def on_behalf_of(self, client: Client) -> "Dispatcher":
+        """A dispatcher for another worker, whose turn this process takes."""
+        return Dispatcher(self.view, self.journal, self.checkpoints, client, self.looks)
 
     @property
     def look_is_due(self) -> bool:
@@ -67,8 +87,8 @@ class Dispatcher:
         Reading all leases takes longer than the rest of a request if there are many of them.
         """
         running = len(self.view.ledger.running)
-        wait = running / LOOKS_PER_SECOND if running > FEW_LEASES else 0.0
-        return time.monotonic() - self._looked >= wait
+        wait = running / LOOKS_PER_SECOND / self.looks.workers if running > FEW_LEASES else 0.0
+        return time.monotonic() - self.looks.at >= wait
 
     def assign(
         self, transaction: Transaction, request: str, hold: float | None = None
@@ -100,13 +120,14 @@ class Dispatcher:
         if view.ledger.waiting:
             opened = view.ledger.waiting[min(view.ledger.waiting)]
             trial, attempt = opened.trial.id, opened.attempt + 1
-            view.append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
+            self._append(transaction, AdoptedRecord(trial, attempt, opened.start, request))
             return opened
         new = self._propose(transaction.now, lambda: transaction.leases, by_worker=bool(request))
         if isinstance(new, Idle):
             return new
         start = self._start(new, request)
-        view.append(transaction, AskedRecord.of(new, view.write_config, start, request), new)
+        record = AskedRecord.of(new, view.write_config, start, request)
+        self._append(transaction, record, new)
         return view.ledger.running[new.id]
 
     def is_idle(self) -> bool:
@@ -116,28 +137,36 @@ class Dispatcher:
             return False
         now = self.journal.now()
         if self.look_is_due:
-            self._looked = time.monotonic()
+            self.looks.at = time.monotonic()
             if would_expire(ledger, self.journal.leases(), now):
                 return False
         proposed = self._propose(now, self.journal.leases, by_worker=True)
         return isinstance(proposed, Idle) and not proposed.halted
 
+    def _append(self, transaction: Transaction, record: Record, trial: Trial | None = None) -> None:
+        self.view.append(transaction, record, trial, self.client.worker)
+
     def _look_for_dead_workers(self, transaction: Transaction) -> None:
-        self._looked = time.monotonic()
-        for lost in expire(self.view.ledger, transaction, self.attempts["lost"]):
-            self.view.append(transaction, lost)
+        self.looks.at = time.monotonic()
+        most = self.client.attempts["lost"]
+        for lost in expire(self.view.ledger, transaction, most, self.looks.reported):
+            self._append(transaction, lost)
 
     def _lease(self, opened: OpenTrial, now: float, hold: float | None) -> Lease:
-        seconds, owner = self.lease if hold is None else hold, this_process()
+        client = self.client
+        seconds, owner = client.lease if hold is None else hold, client.owner
         if hold is not None:
             owner = replaced(owner, pid=0, started="")
         until = now + seconds
-        return Lease(opened.trial.id, opened.attempt, self.view.worker, owner, until, seconds)
+        return Lease(opened.trial.id, opened.attempt, client.worker, owner, until, seconds)
 
     def _assignment(self, opened: OpenTrial) -> Assignment:
-        trial = opened.trial
-        parent = None if trial.parent is None else self.view.ledger.winners.get(trial.parent, 1)
-        return Assignment(trial, opened.attempt, parent, opened.start)
+        trial, begun = opened.trial, (opened.start, opened.since)
+        if trial.parent is None:
+            return Assignment(trial, opened.attempt, None, *begun)
+        winner = self.view.ledger.winners.get(trial.parent, 1)
+        reached = self.view.state.history.trial(trial.parent).fidelity
+        return Assignment(trial, opened.attempt, winner, *begun, reached)
 
     def _reached(self, now: float, leases: Callable[[], Sequence[Lease]]) -> tuple[str, ...]:
         """The limits that leave no room; the leases are only read where they matter."""
@@ -182,7 +211,8 @@ class Dispatcher:
         since then count.
         """
         _, times, since = self.view.ledger.repeated
-        before = self.opened_with.times if self.opened_with.since == since else 0
+        opened_with = self.client.opened_with
+        before = opened_with.times if opened_with.since == since else 0
         return times - before >= SAME_FAILURES and not self.view.state.history.finished
 
     def _start(self, trial: Trial, request: str) -> float:
@@ -206,17 +236,17 @@ class Dispatcher:
         trial, attempt = report.trial, report.attempt
         if report.loss is not None:
             told = ToldRecord(trial, attempt, report.loss, report.details)
-            self.view.append(transaction, told)
+            self._append(transaction, told)
         elif opened.attempt != attempt or not opened.held:
             return self._settle_late(transaction, report)
         else:
             kind = report.failure or "raised"
-            if final or opened.failures(kind) + 1 >= self.attempts[kind]:
+            if final or opened.failures(kind) + 1 >= self.client.attempts[kind]:
                 failed = FailedRecord(trial, attempt, kind, report.reason, report.details)
-                self.view.append(transaction, failed)
+                self._append(transaction, failed)
             else:
                 returned = ReturnedRecord(trial, attempt, kind, report.reason)
-                self.view.append(transaction, returned)
+                self._append(transaction, returned)
         transaction.drop(trial)
         return True
 
@@ -238,7 +268,7 @@ class Dispatcher:
         remark = RemarkRecord(
             report.trial, f"came too late: {what}{new}", *outcome, details=report.details
         )
-        self.view.append(transaction, remark)
+        self._append(transaction, remark)
         if adds:
             assert report.loss is not None
             trial, source = self.view.state.history.trial(report.trial), dict(report.details)
@@ -257,11 +287,11 @@ class Dispatcher:
         """Write a result as an imported trial, outside the schedule, and return its id."""
         new = len(self.view.state.history)
         trial = Trial(new, config, fidelity, None, None, IMPORTED, new)
-        self.view.append(transaction, AskedRecord.of(trial, self.view.write_config), trial)
+        self._append(transaction, AskedRecord.of(trial, self.view.write_config), trial)
         end: Record = ToldRecord(new, 0, loss, details)
         if not math.isfinite(loss):
             end = FailedRecord(new, 0, "diverged", f"the loss was {loss}", details)
-        self.view.append(transaction, end)
+        self._append(transaction, end)
         return new
 
 

@@ -5,7 +5,7 @@ must be seen to have expired twice, some time apart: a clock that jumps makes al
 but a living worker renews its own before the second look.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from priorband.durable.ledger import Ledger, OpenTrial
 from priorband.durable.records import FailedRecord, ReturnedRecord
@@ -17,15 +17,17 @@ DOUBT = 0.25  # of a lease between the two looks: well over the time between two
 
 
 def expire(
-    ledger: Ledger, transaction: Transaction, most: int
+    ledger: Ledger, transaction: Transaction, most: int, but: Collection[int] = ()
 ) -> Iterator[ReturnedRecord | FailedRecord]:
     """Drop the leases of workers that are gone, and yield the records that end their attempts.
 
     A trial whose attempts were lost `most` times fails; others are returned for the next attempt.
+    The trials in `but` are left alone.
     """
     leases = {lease.trial: lease for lease in transaction.leases}
+    known = {*but, *transaction.written_leases}
     for opened in list(ledger.running.values()):
-        if opened.held and opened.trial.id not in transaction.written_leases:
+        if opened.held and opened.trial.id not in known:
             lease = leases.get(opened.trial.id)
             reason = _why_gone(opened, lease, transaction.now)
             if reason:

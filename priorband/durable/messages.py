@@ -34,6 +34,10 @@ class Assignment:
     """The attempt that brought the parent's result."""
     start: float
     """How far the parent's checkpoint goes; 0 without one."""
+    since: float
+    """When the attempt began, by the storage's clock."""
+    parent_fidelity: float = 0.0
+    """The parent's fidelity; 0 without a parent."""
 
 
 @final

@@ -118,8 +118,10 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         checkpoints = checkpoint_folder(journal, folder)
         if not journal.exists():
             if space is None or read_only:
-                hint = "" if read_only else " Pass `space` to create it, or fix the path."
                 near = nearby_studies(where)
+                hint = " Pass `space` to create it, or fix the path."
+                if read_only:
+                    hint = "" if near else " `priorband run` and pb.tune create one."
                 raise FormatError(f"There is no study in {journal.where}.{near}{hint}")
             problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
             _require_no_trials(journal, checkpoints)
@@ -248,10 +250,10 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
     unlike = differences(stored, meant)
     if unlike:
         raise MismatchError(
-            f"The study in {where} was created with another problem:\n  - "
+            f"The study in {where} was created with other settings:\n  - "
             + "\n  - ".join(unlike)
-            + "\nTo resume it, leave out what differs or give it as it is in the study. To start "
-            "again with what you have here, choose another place for a new study."
+            + "\nTo resume it, use the settings of the study, or leave them out. To start a new "
+            "study with the settings given here, choose another place for it."
         )
     return known
 

@@ -30,6 +30,7 @@ from priorband.arguments import (
     trial_fidelity,
 )
 from priorband.durable.budget import Budget, BudgetLike, Spending, as_budget
+from priorband.durable.clients import Client, OpenedWith
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.ledger import Ledger
 from priorband.durable.messages import Assignment, Idle, Report, allowed_attempts
@@ -44,6 +45,13 @@ from priorband.durable.records import (
 )
 from priorband.durable.snapshot import Snapshots
 from priorband.durable.study_records import best_checkpoint, reported_points, stored_trials
+from priorband.durable.turns import (
+    Answer,
+    PostedTurn,
+    RefusedError,
+    answer_from_text,
+    take_turns,
+)
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, StorageError
 from priorband.events import Asked, Event, Queued, Told
@@ -132,8 +140,12 @@ class DurableStudy(BaseStudy):
             if folder
             else None
         )
+        _, times, since = self.ledger.repeated
         self._dispatcher = Dispatcher(
-            self._view, journal, self.checkpoints, allowed_attempts(retries), lease
+            self._view,
+            journal,
+            self.checkpoints,
+            Client(self.worker, lease, allowed_attempts(retries), OpenedWith(times, since)),
         )
 
     def __enter__(self) -> "DurableStudy":
@@ -415,25 +427,41 @@ class DurableStudy(BaseStudy):
         Returns:
             The assignment, or why there is none; None if none was asked for.
         """
-        with self._writing(leases=bool(request) and self._dispatcher.look_is_due) as transaction:
-            if report is not None:
-                self._dispatcher.settle(transaction, report)
-            answer = self._dispatcher.assign(transaction, request) if request else None
+        try:
+            answer = self._turn(report, request, may_post=True)
+        except RefusedError:
+            answer = self._turn(report, request, may_post=False)
         if report is not None:
             self.heartbeat.release(report.trial)
         if isinstance(answer, Assignment):
             self._hold(answer)
         return answer
 
+    def _turn(self, report: Report | None, request: str, may_post: bool) -> Answer:
+        """Take a turn, or let the worker that holds the write lock take it.
+
+        Whoever holds the lock also takes the turns of those that wait.
+        """
+        dispatcher = self._dispatcher
+        post = PostedTurn(dispatcher.client, report, request).to_text if may_post else None
+        with self._writing(bool(request) and dispatcher.look_is_due, post) as transaction:
+            if transaction.answer is not None:
+                return answer_from_text(transaction.answer, self._view.read_config)
+            answer, all_taken = take_turns(dispatcher, transaction, report, request)
+        if not all_taken:
+            with self._lock:
+                self._view.forget()
+        return answer
+
     def is_idle(self) -> bool:
         """Whether `turn` would only answer that others run the last trials.
 
         It takes in what others have written, and needs no lock, so workers that wait for a trial
-        may call it often.
+        may call it often. If others wait for an answer, the next `turn` gives it.
         """
         with self._lock:
             self.refresh()
-            return self._dispatcher.is_idle()
+            return not self.journal.has_posts() and self._dispatcher.is_idle()
 
     def report_trouble(self, say: Callable[[str], None]) -> None:
         """Pass on messages about leases that cannot be renewed, and a lock that is not free.
@@ -446,9 +474,7 @@ class DurableStudy(BaseStudy):
 
     def _hold(self, answer: Assignment) -> None:
         """Renew the lease on a trial from now on."""
-        opened = self.ledger.running.get(answer.trial.id)
-        since = opened.since if opened else None
-        self.heartbeat.hold(answer.trial.id, answer.attempt, since)
+        self.heartbeat.hold(answer.trial.id, answer.attempt, answer.since)
 
     def _note_pause(self) -> None:
         """Write down that no worker was active for a while, unless this process is writing."""
@@ -469,7 +495,10 @@ class DurableStudy(BaseStudy):
         return blake2b(stored.encode(), digest_size=8).hexdigest()
 
     def _trial_digest(self, trial: int) -> str:
-        return self.config_digest(self.state.history.trial(trial).config)
+        history = self.state.history
+        if trial >= len(history):  # another worker has taken the turn that handed it out
+            history = self.refresh().history
+        return self.config_digest(history.trial(trial).config)
 
     def _settle(self, report: Report) -> bool:
         counts = self._write(
@@ -556,10 +585,12 @@ class DurableStudy(BaseStudy):
         return self._view
 
     @contextmanager
-    def _writing(self, leases: bool = False) -> Iterator[Transaction]:
+    def _writing(
+        self, leases: bool = False, post: Callable[[], str] | None = None
+    ) -> Iterator[Transaction]:
         """A transaction, after taking in all that others have written.
 
-        `leases` says whether it needs the leases.
+        `leases` says whether it needs the leases, and `post` what another worker may do instead.
         """
         with self._lock:
             self._forget_unfinished()
@@ -569,7 +600,7 @@ class DurableStudy(BaseStudy):
             transaction: Transaction | None = None
             try:
                 after = self._view.ledger.seq
-                with self.journal.transaction(after, self._view.apply, leases) as transaction:
+                with self.journal.transaction(after, self._view.apply, leases, post) as transaction:
                     self._view.apply(transaction.rows)
                     yield transaction
                 self._unfinished = None

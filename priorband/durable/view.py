@@ -77,14 +77,21 @@ class StudyView:
         if rows:
             self.state = replaced(self.state, history=history)
 
-    def append(self, transaction: Transaction, record: Record, trial: Trial | None = None) -> None:
+    def append(
+        self,
+        transaction: Transaction,
+        record: Record,
+        trial: Trial | None = None,
+        worker: str | None = None,
+    ) -> None:
         """Write a record, and take it in at once, since the next decision depends on it.
 
         `trial` is the trial that an asked record hands out, if it need not be made of the record.
+        `worker` is the worker that writes it, if it is not this process's own.
         """
         if not transaction.appended:
             self.note_pause(transaction)
-        self._append(transaction, record, trial)
+        self._append(transaction, record, trial, worker)
 
     def note_pause(self, transaction: Transaction) -> None:
         """Write a remark if no worker was active for a while, so that this time is not counted."""
@@ -96,9 +103,15 @@ class StudyView:
         if remark is not None:
             self._append(transaction, remark)
 
-    def _append(self, transaction: Transaction, record: Record, trial: Trial | None = None) -> None:
-        before = self.ledger
-        row = sealed_row(record, before.seq + 1, self.worker, transaction.now, before.seal)
+    def _append(
+        self,
+        transaction: Transaction,
+        record: Record,
+        trial: Trial | None = None,
+        worker: str | None = None,
+    ) -> None:
+        before, writer = self.ledger, worker or self.worker
+        row = sealed_row(record, before.seq + 1, writer, transaction.now, before.seal)
         transaction.append(row)
         if isinstance(record, QueuedRecord) and record.retry is not None:
             transaction.set_version(RETRY_FORMAT)

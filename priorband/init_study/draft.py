@@ -54,6 +54,12 @@ class Draft:
         return [e for e in self.entries if e.searched and "constant" not in e.definition]
 
 
+_LEFT_OUT = (
+    "Not searched: each has its default, unless you add it to the command, with its value as the "
+    'next string: "--name", "value".'
+)
+
+
 def study_file_text(draft: Draft) -> str:
     """The study file as TOML."""
     parts = [
@@ -88,7 +94,7 @@ def _left_out(draft: Draft) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for shown, reason in draft.left_out:
         reasons.setdefault(reason, []).append(shown)
-    lines = ["", comment("Not searched:")]
+    lines = ["", comment(_LEFT_OUT)]
     return lines + [
         comment(f"{', '.join(shown)}: {reason}", indent="  ") for reason, shown in reasons.items()
     ]

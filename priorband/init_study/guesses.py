@@ -82,6 +82,7 @@ RULES = (
     BoundsRule("min_child_weight|min_samples\\w*|min_data_in_leaf", "times", 1, 100, 10),
     BoundsRule("num_leaves|max_leaves|leaf_nodes", "times", 7, 255, 4),
     BoundsRule("max_depth|tree_depth", "up to", 2, 12),
+    BoundsRule("max_bins?|num_bins|n_bins|bins", "between", 16, 255),
     BoundsRule("batch_size|batchsize|batch|bs|bsz|minibatch\\w*|mb_size", "powers", 8, 512),
     BoundsRule("heads|n_head|num_heads|nhead|attention_heads", "powers", 1, 16),
     BoundsRule("kernel|kernel_size", "odd", 3, 9),

@@ -7,7 +7,7 @@ from priorband.init_study.guesses import has_tuned_word, known, plain_name
 from priorband.init_study.option import Option
 from priorband.values import frozen
 
-Role = Literal["parameter", "length", "seed", "save", "resume", "left out"]
+Role = Literal["parameter", "length", "seed", "save", "resume", "left out", "set"]
 
 
 @final
@@ -78,7 +78,8 @@ _NOT_TUNED = (
         r"crop|crop_size|input_size|in_channels|out_channels|input_dim|output_dim|in_dim|out_dim|"
         r"vocab_size|seq_len|seq_length|max_length|max_len|max_seq_length|block_size|context_length|"
         r"sequence_length|mean|std|loss|criterion|objective|metric|language|lang|source|target|"
-        r"noise_type|mode|method|algorithm|algo|type|problem|scale|n_features|num_features|year",
+        r"noise_type|missing|nan|n_informative|mode|method|algorithm|algo|type|problem|scale|"
+        r"n_features|num_features|year",
     ),
     (
         "it ends a training early, which the fidelity does already",

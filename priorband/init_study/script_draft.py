@@ -32,13 +32,24 @@ class ScriptSource:
     text: str
 
 
-def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
-    """What a study file for this script should hold."""
+def script_draft(script: ScriptSource, found: ScriptOptions, fixed: tuple[str, ...] = ()) -> Draft:
+    """What a study file for this script should hold.
+
+    Args:
+        script: the script.
+        found: its options.
+        fixed: words that every trial passes to the script as they are, such as ("--samples", "99").
+    """
     subcommand = _subcommand(found.options)
     options = [option for option in found.options if option.subcommand in ("", subcommand)]
-    length = best_length(options)
+    length = best_length([option for option in options if not _is_set(option, fixed)])
     overrides = found.style == "overrides"
-    roles = [_final_role(role_of(option), length, overrides) for option in options]
+    roles = [
+        OptionRole(option, "set")
+        if _is_set(option, fixed)
+        else _final_role(role_of(option), length, overrides)
+        for option in options
+    ]
     roles = _without_unclear_resume(script, roles)
     entries = [entry(role.option) for role in roles if role.role == "parameter"]
     searched = {made.name for made in entries if made.searched}
@@ -47,15 +58,29 @@ def script_draft(script: ScriptSource, found: ScriptOptions) -> Draft:
     return Draft(
         heading=f"A study of {PurePath(script.word).name}, whose options were read from "
         f"{found.read_from}. Every range is a guess: check it first.",
-        command=tuple(command.words()),
+        command=(*command.words(), *map(_literal, fixed)),
         fidelity=_fidelity(length),
         metric=_metric(metrics),
         entries=tuple(sorted(entries, key=lambda made: not made.searched)),
         left_out=tuple(_left_out(roles)),
-        notes=tuple(_notes(roles)),
+        notes=tuple(_notes(roles, length)),
         losses=tuple(f"Not read: {text}." for text in found.unclear),
         to_do=tuple(_to_do(roles, metrics)),
     )
+
+
+def _is_set(option: Option, fixed: tuple[str, ...]) -> bool:
+    """Whether an option is among the words that every trial passes to the script."""
+    for word in fixed:
+        name, equals, _ = word.partition("=")
+        if name in option.flags or (equals and name == option.name):
+            return True
+    return False
+
+
+def _literal(word: str) -> str:
+    """A word of a command whose braces are no placeholders."""
+    return word.replace("{", "{{").replace("}", "}}")
 
 
 def _subcommand(options: Iterable[Option]) -> str:
@@ -264,7 +289,7 @@ def _left_out(roles: list[OptionRole]) -> Iterable[tuple[str, str]]:
             yield role.option.shown, role.reason
 
 
-def _notes(roles: list[OptionRole]) -> Iterable[str]:
+def _notes(roles: list[OptionRole], length: Option | None) -> Iterable[str]:
     saves = [role.option.shown for role in roles if role.role == "save"]
     resumes = [role.option.shown for role in roles if role.role == "resume"]
     if resumes:
@@ -276,6 +301,11 @@ def _notes(roles: list[OptionRole]) -> Iterable[str]:
         yield (
             f"{', '.join(saves)} gets a folder of the trial's own. The script has no option to "
             "resume from such a folder, so a longer training of a configuration starts over."
+        )
+    elif length is not None:
+        yield (
+            "The script has no option for a folder to save to and to resume from, so a longer "
+            "training of a configuration starts over."
         )
 
 

@@ -86,7 +86,7 @@ def _proposals(inputs: PlanInputs, ladder: Ladder) -> str:
     """A lower bound with which the budget is enough, and a budget that is enough."""
     found = [_enough_low(inputs, ladder), _enough_budget(inputs, ladder)]
     texts = [text for text in found if text]
-    return f"Take {' or '.join(texts)}." if texts else ""
+    return f"Use {' or '.join(texts)}." if texts else ""
 
 
 def _enough_low(inputs: PlanInputs, ladder: Ladder) -> str:
@@ -152,7 +152,7 @@ def _about_workers(inputs: PlanInputs, cases: PlanCases) -> Iterator[str]:
     never = f", and {unused} of them never get a trial" if unused else ""
     yield (
         f"The budget cannot feed {workers} workers: they are idle {idle:.0%} of the time{never}. "
-        f"Take workers={count}, or a larger budget."
+        f"Use workers={count}, or a larger budget."
     ).replace("%", " %")
 
 

@@ -1,11 +1,13 @@
 """The plan of a study in three lines, and its warnings, when the study starts."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 
 from priorband.display.displays import checked_show
 from priorband.display.output import LineWriter
+from priorband.display.text import wrapped
 from priorband.durable.study import DurableStudy
 from priorband.errors import PriorbandError
 from priorband.planning.jobs import PlanInputs
@@ -33,10 +35,15 @@ def announce(study: DurableStudy, workers: int, show: str | None) -> None:
     if chosen == "json":
         writer.write(json.dumps({"event": "plan"} | plan_json(planned), allow_nan=False))
         return
-    for line in short_lines(planned):
+    lines = start_lines(planned)
+    width = shutil.get_terminal_size().columns if chosen == "live" else None
+    for line in wrapped(lines, width) if width else lines:
         writer.write(line)
-    for warning in planned.warnings:
-        writer.write(f"Warning: {warning}")
+
+
+def start_lines(planned: Plan) -> list[str]:
+    """What is said about a plan when its study starts."""
+    return [*short_lines(planned), *(f"Warning: {warning}" for warning in planned.warnings)]
 
 
 def start_plan(study: DurableStudy, workers: int) -> Plan | None:

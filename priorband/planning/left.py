@@ -24,7 +24,10 @@ def plan_of_study(study: DurableStudy, workers: int, seconds_per_unit: float | N
             "plan. `priorband status` shows the time left."
         )
     if spent.reached(study.budget):
-        raise ArgumentError(f"The budget of {study.where} is used up: nothing is left to plan.")
+        raise ArgumentError(
+            f"The budget of {study.where} is used up: nothing is left to plan. "
+            "A run with a larger `budget` continues the study."
+        )
     measured = MeasuredTrials()
     rows = study.journal.read(max(study.ledger.seq - RECENT, 0))
     history = study.state.history

@@ -15,6 +15,7 @@ MOST_WORKERS = 8
 MOST_BRACKETS = 8
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _IDLE = "."
+_END = "The study ends after "
 
 
 def plan_lines(plan: "Plan", width: int) -> Iterator[str]:
@@ -40,7 +41,7 @@ def short_lines(plan: "Plan") -> list[str]:
     first = f"Plan: {_trials(plan)}" + (f", brackets {_listed(brackets, 3)}" if brackets else "")
     when, whole = list(summary(plan))[1:3]
     if plan.promotions.high and plan.continued:
-        whole = f"{whole.removesuffix('.')}, if promotions resume from checkpoints."
+        whole = whole.replace(_END, f"If promotions resume from checkpoints, {_END.lower()}")
     return [f"{first}.", when, whole]
 
 
@@ -102,21 +103,19 @@ def _listed(texts: list[str], most: int) -> str:
 def summary(plan: "Plan") -> Iterator[str]:
     """Three sentences: the trials, the first results, and the time."""
     yield f"{_trials(plan)}."
-    promotion, comes = "Nothing is promoted", " comes"
+    promotion, comes = "No trial is promoted; ", " comes"
     if plan.first_promotion is not None:
-        promotion, comes = (
-            f"The first promotion comes after {_time(plan, plan.first_promotion)}",
-            "",
-        )
+        first = _time(plan, plan.first_promotion)
+        promotion, comes = f"The first promotion comes after {first}, ", ""
     full = "no trial is trained in full"
     if plan.first_full is not None:
         full = f"the first full result{comes} after {_time(plan, plan.first_full)}"
-    yield f"{promotion}, {full}."
+    yield f"{promotion}{full}."
     if plan.capped:
         yield f"Only the first {len(plan.jobs):,} trials are planned: the budget allows more."
         return
     idle = _span(plan.idle, lambda share: f"{100 * share:.0f}")
-    yield f"All ends after {_time(plan, plan.length)}; workers are idle {idle} % of the time."
+    yield f"{_END}{_time(plan, plan.length)}; workers are idle {idle} % of the time."
 
 
 def _trials(plan: "Plan") -> str:
@@ -124,7 +123,8 @@ def _trials(plan: "Plan") -> str:
     promoted = _span(plan.promotions, lambda number: f"{number:,.0f}")
     least = "at least " if plan.capped else ""
     noun = "trial" if trials == "1" else "trials"
-    return f"{least}{trials} {noun}, {promoted} of them promotions, {_trainings(plan.trainings)}"
+    promotions = "" if promoted == "0" else f", {promoted} of them promotions"
+    return f"{least}{trials} {noun}{promotions}, {_trainings(plan.trainings)}"
 
 
 def _trainings(number: "Span | float") -> str:
@@ -192,21 +192,17 @@ def _bar(jobs: Sequence[PlannedJob], end: float, columns: int) -> str:
 
 
 def _assumptions(plan: "Plan") -> str:
-    exact = "Exact as long as no trial fails and"
-    if not plan.exact:
-        exact = (
-            f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
-            "simulated studies, and the tables show one of them. No trial fails in them, and"
-        )
     unit = f"unit of {printable(plan.fidelity.name)}"
     if _has_no_fidelity(plan):
         unit = "training"
-    return f"{exact} each {unit} takes equally long{_resuming(plan)}."
-
-
-def _resuming(plan: "Plan") -> str:
-    if not plan.promotions.high:
-        return ""
-    if plan.continued:
-        return ", and promotions resume from checkpoints"
-    return ", and promotions start from scratch"
+    last = f"each {unit} takes equally long"
+    resuming = ""
+    if plan.promotions.high:
+        resuming = "resume from checkpoints" if plan.continued else "start from scratch"
+    rest = f", {last}, and promotions {resuming}." if resuming else f" and {last}."
+    if plan.exact:
+        return f"Exact if no trial fails{rest}"
+    return (
+        f"What is promoted depends on the losses: the ranges are those of {plan.sequences} "
+        f"simulated studies, and the tables show one of them. In these, no trial fails{rest}"
+    )

@@ -10,7 +10,7 @@ from priorband.repair.scan import Scan, read_rows
 from priorband.storage import sql
 from priorband.storage.addresses import shown, split
 from priorband.storage.journal import BASE_FORMAT, FORMAT
-from priorband.storage.postgres import SNAPSHOT_TABLE, dialect
+from priorband.storage.postgres import DERIVED_TABLES, dialect
 from priorband.storage.postgres_url import brief, connect, driver
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _check_schema(scan: Scan, comments: Any, columns: set[Any], schema: str) -> 
             f"has the comment {comment!r:.60} instead of 'priorband format {BASE_FORMAT}', or of a "
             f"format up to {FORMAT}",
         )
-    if {column for column in columns if column[0] != SNAPSHOT_TABLE} != _expected_columns():
+    if {column for column in columns if column[0] not in DERIVED_TABLES} != _expected_columns():
         scan.add_finding(f'schema "{schema}"', "has other tables than a study")
 
 

@@ -67,7 +67,8 @@ def _code(parameter: Parameter, value: object) -> float:
     try:
         return parameter.encode(value)
     except ConfigError as error:
-        raise SpaceError(f"`prior` {error}.") from None
+        hint = "" if parameter.size is not None else " Choose another value, or widen the range."
+        raise SpaceError(f"`prior` {error}.{hint}") from None
 
 
 @final

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.errors import ConfigError, SpaceError
-from priorband.numeric import real
+from priorband.numeric import real, unquoted
 from priorband.space.beliefs import Belief, check_prior
 from priorband.space.confidence import Confidence
 from priorband.space.value_grid import ValueGrid, checked_grid
@@ -23,14 +23,15 @@ from priorband.values import derived, frozen, repr_without_defaults, settle
 def _finite_number(name: str, value: object) -> float:
     number = real(value)
     if number is None:
-        raise SpaceError(f"`{name}` must be a finite number, got {value!r}.")
+        raise SpaceError(f"`{name}` must be a finite number, got {value!r}.{unquoted(value)}")
     return number
 
 
 def _whole_number(name: str, value: Any) -> int:
     number = real(value)
     if number is None or number != int(number):
-        raise SpaceError(f"`{name}` must be a whole number, got {value!r}.")
+        hint = unquoted(value) if number is None else " Use Float for numbers with decimals."
+        raise SpaceError(f"`{name}` must be a whole number, got {value!r}.{hint}")
     return int(value)  # not of `number`: a float would round large integers
 
 

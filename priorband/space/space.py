@@ -379,16 +379,29 @@ def _check_names(parameters: Mapping[str, Parameter | Constant]) -> None:
             raise SpaceError(f"The names {first!r} and {name!r} are the same text in Unicode.")
         if not isinstance(parameter, kinds):
             allowed = ", ".join(kind.__name__ for kind in kinds)
-            raise SpaceError(
-                f"Parameter `{name}` must be one of {allowed}, got {parameter!r}."
-                + _meant(parameter)
+            given = (
+                f"the class {parameter.__name__}"
+                if isinstance(parameter, type)
+                else repr(parameter)
             )
+            raise SpaceError(
+                f"Parameter `{name}` must be one of {allowed}, got {given}.{_meant(parameter)}"
+            )
+
+
+_EXAMPLES: Mapping[type, str] = {
+    Float: "Float(1e-5, 1e-1, log=True)",
+    Integer: "Integer(1, 8)",
+    Categorical: "Categorical(['sgd', 'adam'])",
+    Ordinal: "Ordinal([16, 32, 64])",
+    Constant: "Constant(10)",
+}
 
 
 def _meant(given: Any) -> str:
     """What to write for something that is not a parameter."""
     if isinstance(given, type):
-        return f" Give its values: {given.__name__}(...)."
+        return f" Give its values, such as {_EXAMPLES.get(given, f'{given.__name__}(...)')}."
     if isinstance(given, tuple) and len(given) == 2 and all(real(n) is not None for n in given):
         kinds = ("Float", "Integer") if all(map(whole, given)) else ("Float",)
         ways = " or ".join(f"{kind}({given[0]!r}, {given[1]!r})" for kind in kinds)

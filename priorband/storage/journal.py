@@ -113,6 +113,21 @@ class Beat:
     loss: float | None = None
 
 
+class Post(NamedTuple):
+    """A turn that another worker has posted, because it could not have the write lock."""
+
+    poster: int
+    """The worker's own number."""
+    ticket: int
+    """Which of the worker's posts it is."""
+    body: str
+    """What the worker reports and asks for, as JSON text."""
+
+
+Mark = tuple[int, dict[int, Lease], set[int], int, int | None, bool]
+"""How far a transaction has come: see `Transaction.mark`."""
+
+
 @final
 class Transaction:
     """The state of a study while this process holds the write lock, and the changes to write.
@@ -122,10 +137,13 @@ class Transaction:
     """
 
     __slots__ = (
+        "answer",
+        "answers",
         "appended",
         "confirmed",
         "dropped",
         "now",
+        "posts",
         "rows",
         "suspected",
         "version",
@@ -157,6 +175,15 @@ class Transaction:
         Set it before telling a caller that an existing record is safe: another process may have
         written that record and not synced it yet.
         """
+        self.answer: str | None = None
+        """What another worker has answered to the turn that this process has posted.
+
+        If there is an answer, this process does not hold the write lock, and writes nothing.
+        """
+        self.posts: list[Post] = []
+        """The turns that other workers have posted."""
+        self.answers: dict[Post, str] = {}
+        """The answers to them, to write."""
 
     @property
     def leases(self) -> list[Lease]:
@@ -186,10 +213,23 @@ class Transaction:
         """Note that the lease on a trial has expired, unless that was noted before."""
         self.suspected.append(trial)
 
+    def mark(self) -> Mark:
+        """How far the transaction has come, for `return_to`."""
+        leases, dropped = dict(self.written_leases), set(self.dropped)
+        ends = len(self.appended), leases, dropped, len(self.suspected)
+        return *ends, self.version, self.confirmed
+
+    def return_to(self, mark: Mark) -> None:
+        """Forget the changes since a mark."""
+        appended, self.written_leases, self.dropped, suspected, self.version, confirmed = mark
+        del self.appended[appended:], self.suspected[suspected:]
+        self.confirmed = confirmed
+
     @property
     def empty(self) -> bool:
         """Whether there is nothing to write."""
-        return not (self.appended or self.written_leases or self.dropped or self.suspected)
+        changes = self.appended or self.written_leases or self.dropped or self.suspected
+        return not (changes or self.answers)
 
 
 Meanwhile = Callable[[list[Row]], object]
@@ -246,7 +286,11 @@ class Journal(Protocol):
         """The leases: which worker holds which trial. Needs no lock."""
 
     def transaction(
-        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+        self,
+        after: int,
+        meanwhile: Meanwhile = list,
+        leases: bool = True,
+        post: Callable[[], str] | None = None,
     ) -> AbstractContextManager[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends.
 
@@ -259,7 +303,14 @@ class Journal(Protocol):
         after those. So reading takes place before the lock is held, and the lock is held briefly.
         `leases` says whether the transaction's leases will be needed, so that they may be read at
         once.
+
+        `post` returns what the caller wants to do, as text. With it, storage may let the process
+        that holds the write lock do that: then the transaction has an `answer`. If it has none, the
+        caller holds the write lock, and should answer the transaction's `posts`.
         """
+
+    def has_posts(self) -> bool:
+        """Whether workers wait for answers to turns that they have posted. Needs no lock."""
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew a worker's leases for `seconds`; the trials that it still holds.

@@ -15,7 +15,7 @@ _TO_LOOK = "To look at the study, use read_only=True, or `priorband status`, `be
 def require_readable(folder: Path) -> None:
     """Raise `StorageError` if this process may not read the files of the study in a folder."""
     for path in (folder / DATABASE_NAME, folder / f"{DATABASE_NAME}-wal"):
-        if path.exists() and not _may(os.R_OK, path):
+        if _may_not(os.R_OK, path):
             raise StorageError(
                 f"{folder} cannot be read: you have no permission to read {path}. Ask its owner "
                 "for permission to read the folder and the files in it."
@@ -25,15 +25,22 @@ def require_readable(folder: Path) -> None:
 def require_writable(folder: Path) -> None:
     """Raise `StorageError` if this process may not write the files of the study in a folder."""
     for path in (folder, *(folder / name for name in _NAMES)):
-        if path.exists() and not _may(os.W_OK, path):
+        if _may_not(os.W_OK, path):
             raise StorageError(
                 f"{folder} cannot be written: {_reason(path)} {_TO_LOOK} To work on it, "
                 f"{_remedy(path)}"
             )
 
 
-def _may(access: int, path: Path) -> bool:
-    return os.access(path, access, effective_ids=os.access in os.supports_effective_ids)
+def _may_not(access: int, path: Path) -> bool:
+    """Whether there is such a file, and this process may not use it.
+
+    SQLite removes two of the files when the last process closes the database, at any moment.
+    """
+    effective = os.access in os.supports_effective_ids
+    return all(
+        not os.access(path, access, effective_ids=effective) and path.exists() for _ in range(2)
+    )
 
 
 def _reason(path: Path) -> str:

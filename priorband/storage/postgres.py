@@ -8,11 +8,15 @@ Writers queue at the server for two advisory locks. The one that is *on deck* wi
 another still writes, it reads and applies what was written before. Then it takes the *write lock*,
 and the next in line is on deck. So there is little to read while the write lock is held.
 
+Workers, whose turns are alike, do not queue for the write lock. One that does not get it at once
+posts its turn, and the one that holds the lock takes the turn for it (see `posted_turns`).
+
 A transaction is committed without waiting for the disk, which releases the lock, and is synced
 before the caller is told that it was written. So the syncs of several workers overlap. The server's
 log is one file: a sync makes all earlier commits durable, too.
 """
 
+import math
 import os
 import re
 import threading
@@ -40,6 +44,9 @@ from priorband.storage.journal import (
     refuse_to_write,
     refuse_version,
 )
+from priorband.storage.posted_turns import NOW as _NOW
+from priorband.storage.posted_turns import PAUSE, SYNC, PostedTurns
+from priorband.storage.posted_turns import TABLE as POSTS_TABLE
 from priorband.storage.postgres_url import brief, connect, driver
 from priorband.storage.snapshot_file import Snapshot, packed_seq, unpacked
 
@@ -51,7 +58,11 @@ IDLE_TIMEOUT = 30.0  # seconds after which the server ends a client that stops i
 LONGEST_WAIT = 15.0  # seconds in the queue at a time: in between, leases can be renewed
 WAITS_PER_LEASE = 4  # a wait is no longer than a lease divided by this
 LONG_WAIT = 15.0  # seconds without the lock that are worth a message
+SERVED = 0.3  # seconds after an answer during which a worker posts its next turn at once
+FAR_BEHIND = 500  # records that a worker lacks; with more, it does not take the write lock
+LOOKS = 8  # how often a worker looks for an answer before it tries to take the lock itself
 SNAPSHOT_TABLE = "snapshot"  # it is made when the first snapshot is written
+DERIVED_TABLES = (SNAPSHOT_TABLE, POSTS_TABLE)  # a study does without them
 
 
 @final
@@ -63,12 +74,21 @@ class PostgresJournal:
         self.where = shown(url)
         self.read_only = read_only
         schema = '"priorband ' + self.name + '".'
-        names = dialect(schema)
+        self._names = names = dialect(schema)
         self._tables = [table.format(**names) for table in sql.TABLES]
         self._sql = {text: text.format(**names) for text in sql.STATEMENTS}
         self._schema = schema[:-1]
         self._snapshots = schema + SNAPSHOT_TABLE
         self._write_lock, self._on_deck = _lock_key(schema), _lock_key(f"{schema} on deck")
+        self._catching_up = _lock_key(f"{schema} catching up")
+        self._posts = self._new_posts()
+        self._can_post: bool | None = None
+        """Whether turns can be posted; None if that is not known yet."""
+        self._answered_at = -math.inf
+        """When a posted turn was last answered, by `time.monotonic`."""
+        self._looks = LOOKS
+        self._said_at = -math.inf
+        """When it was last said that the lock is not free, by `time.monotonic`."""
         self._longest_wait = LONGEST_WAIT
         self._turns = threading.Condition()
         """Held by the thread that uses the connection."""
@@ -81,6 +101,10 @@ class PostgresJournal:
         """Called with a message when the write lock is not free for long."""
         self.waiting: Callable[[], None] = lambda: None
         """Called while the write lock is not free; may raise, to stop waiting."""
+
+    def _new_posts(self) -> PostedTurns:
+        schema = self._schema + "."
+        return PostedTurns(schema, self._write_lock, _lock_key(f"{schema} posted turns"))
 
     def exists(self) -> bool:
         """Whether the study exists in the database."""
@@ -104,8 +128,7 @@ class PostgresJournal:
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
         with self._own_turn():
-            first = after - self._compares(after)
-            return self._checked_rows(self._run(self._sql[sql.SELECT_RECORDS], (first,)), after)
+            return self._checked_rows(self._new_records(after), after)
 
     def read_in_pages(self, size: int = PAGE) -> Iterator[list[Row]]:
         """The records up to the last one at the first step, in order, at most `size` at a time."""
@@ -193,25 +216,35 @@ class PostgresJournal:
 
     @contextmanager
     def transaction(
-        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+        self,
+        after: int,
+        meanwhile: Meanwhile = list,
+        leases: bool = True,
+        post: Callable[[], str] | None = None,
     ) -> Iterator[Transaction]:
         """Wait for the write lock, and write the transaction's changes when the block ends.
 
         It takes one round trip to the server to begin and one to end; one more if others write.
+        With `post`, another worker may take the turn.
         """
         refuse_to_write(self)
         with self._own_turn():
             try:
-                transaction = self._begin(after, meanwhile, leases)
+                transaction = self._begin(after, meanwhile, leases, post)
                 yield transaction
-                self._finish(transaction)
+                if transaction.answer is None:
+                    self._finish(transaction)
             except BaseException:
                 self._roll_back()
                 raise
 
-    def _begin(self, after: int, meanwhile: Meanwhile, leases: bool) -> Transaction:
-        """Wait for the lock, for up to `LOCK_TIMEOUT`."""
-        last, began, said = after, time.monotonic(), False
+    def _begin(
+        self, after: int, meanwhile: Meanwhile, leases: bool, post: Callable[[], str] | None
+    ) -> Transaction:
+        """Wait for the lock, or for the answer to a post, for up to `LOCK_TIMEOUT`."""
+        last, began = after, time.monotonic()
+        self._connection(idle=True)
+        self._delete_broken_off_post()
 
         def catch_up(rows: list[Row]) -> int:
             nonlocal last
@@ -223,23 +256,182 @@ class PostgresJournal:
         while True:
             self._connection(idle=True)
             try:
+                if post is not None and self._may_post():
+                    return self._share(last, catch_up, leases, post)
                 return self._queue(last, catch_up, leases)
             except driver().errors.LockNotAvailable:
                 self._roll_back()
-            self.waiting()
-            waited = time.monotonic() - began
-            if waited > LOCK_TIMEOUT:
-                raise StorageError(
-                    f"{self.where} is busy: the write lock was not free for {LOCK_TIMEOUT:g} s."
-                )
-            if waited > LONG_WAIT and not said:
-                self.say(
-                    f"{self.where} is busy: the write lock was not free for {waited:.0f} s. If a "
-                    f"process has stopped while holding it, the server ends its session after "
-                    f"{IDLE_TIMEOUT:g} s."
-                )
-                said = True
+            answer = self._stop_waiting()
+            if answer is not None:
+                return answer
+            self._limit_wait(began)
             self._turns.wait(0.001)  # another thread may renew leases
+
+    def _limit_wait(self, began: float) -> None:
+        """Say that the lock is not free for long; raise `StorageError` after `LOCK_TIMEOUT`."""
+        waited = time.monotonic() - began
+        if waited > LOCK_TIMEOUT:
+            raise StorageError(
+                f"{self.where} is busy: the write lock was not free for {LOCK_TIMEOUT:g} s."
+            )
+        if waited > LONG_WAIT and self._said_at < began:
+            self._said_at = time.monotonic()
+            self.say(
+                f"{self.where} is busy: the write lock was not free for {waited:.0f} s. If a "
+                f"process has stopped while holding it, the server ends its session after "
+                f"{IDLE_TIMEOUT:g} s."
+            )
+
+    def _delete_broken_off_post(self) -> None:
+        """Delete a post of an earlier turn, to which nobody waits for an answer."""
+        if self._posts.pending:
+            self._run(self._posts.delete_own())
+            self._posts.pending = False
+
+    def has_posts(self) -> bool:
+        """Whether workers wait for answers to turns that they have posted. Needs no lock."""
+        with self._own_turn():
+            if not self._can_post:
+                return False
+            [[found]] = self._run(f"SELECT EXISTS ({self._posts.unanswered()})")
+            return bool(found)
+
+    def _stop_waiting(self) -> Transaction | None:
+        """Call `waiting`. If it raises, withdraw a post; return its answer if it has one."""
+        try:
+            self.waiting()
+        except BaseException:
+            if self._posts.pending:
+                withdraw = f"{_begin(self._longest_wait)}; {self._posts.withdraw()}; COMMIT"
+                withdrawn, _ = self._run_together(f"{withdraw}; {_SYNC}")
+                for (answer,) in withdrawn:
+                    if answer is not None:
+                        return self._answered(answer)
+            raise
+        return None
+
+    def _may_post(self) -> bool:
+        """Whether turns can be posted: the table is made when it is first needed.
+
+        A role that may not create or use it does without.
+        """
+        if self._can_post is None:
+            posts = self._posts
+            [[usable]] = self._run(posts.usable())
+            try:
+                if usable is None:
+                    lock = f"SELECT pg_advisory_xact_lock({self._catching_up})"
+                    self._run_together(f"{_begin(LOCK_TIMEOUT)}; {lock}; {posts.create()}; COMMIT")
+                if usable is not False:
+                    self._run(posts.delete_forgotten())
+                self._can_post = usable is not False
+            except driver().errors.InsufficientPrivilege:
+                self._roll_back()
+                self._can_post = False
+        return self._can_post
+
+    def _share(
+        self,
+        after: int,
+        catch_up: Callable[[list[Row]], int],
+        leases: bool,
+        post: Callable[[], str],
+    ) -> Transaction:
+        """Take the lock if it is free, or post a turn and wait for the answer.
+
+        A worker that has just got an answer from another posts its next turn at once: that other
+        one is up to date, and takes turns faster. Raise `LockNotAvailable` if there is no answer,
+        and the lock is not free either.
+        """
+        tries = not self._posts.pending and time.monotonic() - self._answered_at > SERVED
+        transaction = self._try_lock(after, leases) if tries else None
+        transaction = transaction or self._wait_for_answer(post, in_transaction=tries)
+        if transaction is None and self._catch_up_alone(after, catch_up):
+            transaction = self._try_lock(catch_up([]), leases)
+        if transaction is None:
+            raise driver().errors.LockNotAvailable
+        return transaction
+
+    def _wait_for_answer(self, post: Callable[[], str], in_transaction: bool) -> Transaction | None:
+        """Post a turn, unless that is done, and look for the answer a few times."""
+        posts, began = self._posts, time.monotonic()
+        for _ in range(self._looks):
+            first, values = (posts.renew(), ()) if posts.pending else posts.post(post())
+            # Without a BEGIN of its own, it would be committed after the wait that follows.
+            begin = "" if in_transaction else f"{_begin(self._longest_wait)}; "
+            answer = self._look_for_answer(f"{begin}{first}; COMMIT", values)
+            if answer is not None:
+                return answer
+            if time.monotonic() - began > self._longest_wait:
+                break  # another thread must renew leases
+            in_transaction = False
+        return None
+
+    def _catch_up_alone(self, after: int, catch_up: Callable[[list[Row]], int]) -> bool:
+        """Take in what others have written, unless another worker is doing that.
+
+        Nobody has answered, so one of those that wait must. If all of them caught up at the same
+        time, it would take them many times longer.
+        """
+        condition = f"current_setting('{_LOCKED}') = 'true'"
+        lock = f"pg_try_advisory_xact_lock({self._catching_up})::text"
+        [[is_locked]], _, records = self._run_together(
+            f"{_begin(min(self._longest_wait, LOCK_TIMEOUT))}; "
+            f"SELECT set_config('{_LOCKED}', {lock}, true); "
+            f"{self._state_query(after, False, condition)}"
+        )
+        if is_locked == "true":
+            catch_up(self._checked_rows(records, after))
+        self._run("COMMIT")
+        return bool(is_locked == "true")
+
+    def _look_for_answer(self, first: str, values: tuple[Any, ...]) -> Transaction | None:
+        """Run a statement about the own post, and wait for those who answer posts."""
+        longest = min(self._longest_wait, LOCK_TIMEOUT)
+        self._posts.pending = True
+        *_, rows = self._run_together(
+            f"{first}; {_begin(longest)}; {self._posts.wait()}; COMMIT; {self._posts.answer()}",
+            values,
+        )
+        for answer, _ in rows:
+            if answer is not None:
+                return self._answered(answer)
+        return None
+
+    def _answered(self, answer: str) -> Transaction:
+        self._posts.pending = False
+        self._answered_at = time.monotonic()
+        transaction = Transaction(0.0, [], self.leases)
+        transaction.answer = answer
+        return transaction
+
+    def _try_lock(self, after: int, leases: bool) -> Transaction | None:
+        """Take the write lock if it is free; return None, in a transaction, if it is not.
+
+        Who has many records to read does not take it: the others would have to wait. It is tried
+        twice, since one that waits for an answer holds it, shared, for a moment.
+        """
+        locked = f"current_setting('{_LOCKED}') = 'true'"
+        last = self._sql[sql.SELECT_LAST_NUMBER]
+        take = f"pg_try_advisory_xact_lock({self._write_lock})"
+        lock = (
+            f"(CASE WHEN ({last}) > {after + FAR_BEHIND} THEN false WHEN {take} THEN true "
+            f"WHEN pg_sleep({PAUSE}) IS NULL THEN false ELSE {take} END)::text"
+        )
+        [[is_locked]], *state, posted = self._run_together(
+            f"{_begin(min(self._longest_wait, LOCK_TIMEOUT))}; "
+            f"SELECT set_config('{_LOCKED}', {lock}, true); "
+            f"{self._state_query(after, leases, locked)}; {self._posts.select(locked)}"
+        )
+        if is_locked != "true":
+            return None
+        answer = self._posts.own_answer(posted)
+        if answer is not None:
+            self._run_together(f"COMMIT; {_SYNC}")
+            return self._answered(answer)
+        transaction = self._transaction(after, state, leases)
+        transaction.posts = self._posts.others(posted)
+        return transaction
 
     def _queue(self, after: int, catch_up: Callable[[list[Row]], int], leases: bool) -> Transaction:
         """Wait for the lock once; raise `LockNotAvailable` if that takes too long."""
@@ -262,6 +454,10 @@ class PostgresJournal:
                 f"{_begin(left)}; SELECT pg_advisory_xact_lock({write_lock}); "
                 f"{self._state_query(after, leases)}"
             )
+        return self._transaction(after, state, leases)
+
+    def _transaction(self, after: int, state: list[list[Any]], leases: bool) -> Transaction:
+        """The transaction that begins with the results of `_state_query`."""
         [[now, comment]], records, *found = state
         if comment is not None:
             self._check_version([[comment]])
@@ -270,14 +466,21 @@ class PostgresJournal:
             now, rows, sql.checked_leases(found[0], self.where) if leases else self.leases
         )
 
-    def _state_query(self, after: int, leases: bool) -> str:
-        """The queries for the clock and the format, the new records, and the leases."""
+    def _state_query(self, after: int, leases: bool, condition: str = "true") -> str:
+        """The queries for the clock and the format, the new records, and the leases.
+
+        No records and leases are read unless a condition holds.
+        """
+        records = self._sql[sql.SELECT_RECORDS] % (after - self._compares(after))
         queries = [
             f"SELECT {_NOW}, ({self._comment})",
-            self._sql[sql.SELECT_RECORDS] % (after - self._compares(after)),
+            records.replace("ORDER BY", f"AND {condition} ORDER BY"),
             *([self._sql[sql.SELECT_LEASES]] if leases else []),
         ]
         return "; ".join(queries)
+
+    def _new_records(self, after: int) -> Sequence[Any]:
+        return self._run(self._sql[sql.SELECT_RECORDS], (after - self._compares(after),))
 
     def _compares(self, after: int) -> bool:
         """Whether the record with this number is read again, to compare it with the known one."""
@@ -322,13 +525,22 @@ class PostgresJournal:
         """Commit, which releases the lock, and sync the commit; in one round trip."""
         for lease in transaction.written_leases.values():
             self._longest_wait = min(self._longest_wait, lease.seconds / WAITS_PER_LEASE)
-        writes = [(self._sql[text], values) for text, values in sql.write_statements(transaction)]
+        writes = [
+            (text.format(**self._names), values)
+            for text, values in sql.write_statements_together(transaction)
+        ]
         if transaction.version is not None:
             writes.append((self._set_version(transaction.version), ()))
-        writes.append(("ROLLBACK" if transaction.empty else "COMMIT", ()))
+        if transaction.answers:
+            writes.append(self._posts.write_answers(transaction.answers))
+        if self._posts.pending:
+            writes.append((self._posts.delete_own(), ()))
+        nothing = transaction.empty and not self._posts.pending
+        writes.append(("ROLLBACK" if nothing else "COMMIT", ()))
         if transaction.appended or transaction.confirmed:
             writes.append((_SYNC, ()))
         self._write_together(writes)
+        self._posts.pending = False
         for row in transaction.appended[-1:]:
             self._known = row.seq, row.seal
         if transaction.appended or transaction.confirmed:
@@ -361,6 +573,9 @@ class PostgresJournal:
         """Close the connection. A later call opens it again."""
         with self._own_turn():
             if self._link is not None:
+                if self._posts.ticket:
+                    with suppress(driver().Error):
+                        self._run(self._posts.delete_own())
                 self._link.close()
             self._link = None
 
@@ -400,9 +615,9 @@ class PostgresJournal:
         cursor = self._connection().execute(text, values or None)
         return cursor.fetchall() if cursor.description else []
 
-    def _run_together(self, text: str) -> list[list[Any]]:
+    def _run_together(self, text: str, values: tuple[Any, ...] = ()) -> list[list[Any]]:
         """Run statements in one round trip; the results of each query among them."""
-        cursor, results = self._connection().execute(text), []
+        cursor, results = self._connection().execute(text, values or None), []
         while True:
             result = cursor.pgresult  # `cursor.description` would make an object for each column
             if result is not None and result.nfields:
@@ -449,6 +664,7 @@ class PostgresJournal:
             self._pid = os.getpid()
             _inherited.append(self._link)
             self._link, self._turns = None, threading.Condition()
+            self._posts = self._new_posts()
         with self._turns, self._translated_errors():
             yield
 
@@ -460,9 +676,7 @@ class PostgresJournal:
             yield
         except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
             # Listed first: other errors of their class, InternalError, are worth another try.
-            raise DamagedError(
-                f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
-            ) from error
+            raise self._damage(error) from error
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
             if "statement pooling mode" in str(error):
                 raise FormatError(
@@ -475,16 +689,23 @@ class PostgresJournal:
             raise StorageError(
                 f"{self.where} cannot be reached ({brief(error)}).{_hint(error)}"
             ) from error
-        except psycopg.IntegrityError as error:
-            raise StorageError(
-                f"{self.where} was written by another process at the same time."
-            ) from error
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise StorageError(f"{self.where} denies permission ({brief(error)}).") from error
         except psycopg.Error as error:
-            raise DamagedError(
-                f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}"
-            ) from error
+            raise self._other_error(error) from error
+
+    def _other_error(self, error: Exception) -> PriorbandError:
+        """What an error means that is not one of the connection."""
+        errors = driver().errors
+        if isinstance(error, driver().IntegrityError):
+            return StorageError(f"{self.where} was written by another process at the same time.")
+        if isinstance(error, errors.InsufficientPrivilege):
+            return StorageError(f"{self.where} denies permission ({brief(error)}).")
+        if isinstance(error, errors.UndefinedTable) and POSTS_TABLE in str(error):
+            self._can_post, self._posts.pending = None, False  # the next turn makes it again
+            return StorageError(f"{self.where} has lost a table ({brief(error)}).")
+        return self._damage(error)
+
+    def _damage(self, error: Exception) -> DamagedError:
+        return DamagedError(f"{self.where} is damaged ({brief(error)}). {salvage_hint(self.where)}")
 
 
 def dialect(schema: str) -> dict[str, str]:
@@ -496,9 +717,9 @@ def dialect(schema: str) -> dict[str, str]:
     return sql.dialect(schema, "BIGINT", "DOUBLE PRECISION", text)
 
 
-_NOW = "extract(epoch FROM clock_timestamp())::float8"
-_SYNC = "SELECT pg_logical_emit_message(true, 'priorband', '')"
-"""Writes to the server's log: the commit of this statement waits until the log is on the disk."""
+_SYNC = f"SELECT {SYNC}"
+_LOCKED = "priorband.locked"
+"""A setting of a transaction: whether it holds the write lock."""
 _inherited: list[Any] = []
 """A parent process's connections, kept open: closing them here would end the parent's sessions."""
 

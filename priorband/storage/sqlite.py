@@ -53,8 +53,12 @@ from priorband.storage.wal_sync import WalSync
 from priorband.storage.write_lock import WriteLock
 
 LONG_LOG = 4 << 20  # bytes of the write-ahead log at which it is copied into the database
-LOG_STEP = 1 << 20  # bytes by which the log grows before the next attempt, if one did not succeed
-READERS_TIMEOUT = 0.02  # seconds that copying the log waits for readers
+LOG_GROWTH = 1.2  # how much longer the log is at the next attempt, if one did not succeed
+READERS_TIMEOUT, LONGEST_READERS_TIMEOUT = 0.02, 0.5  # seconds that attempts wait for readers
+
+_LAST_WRITTEN, _NEXT_COPY = 0, 1
+"""Places in the lock file for notes: when the database was last written to, and at which length of
+which log it is to be written to next."""
 
 _Use = Literal["read", "write", "write, sync later", "beat"]
 """What a connection is for: each use has a connection of its own."""
@@ -92,8 +96,6 @@ class SqliteJournal:
         """The number and the seal of the last record that this process has read or written."""
         self._written = b""
         """When the database was last written to, as far as that is known to be in order."""
-        self._copy_at = LONG_LOG
-        """The length of the log at which this process copies it back."""
         self._pid = os.getpid()
         self._head_compared = False
         """Whether the record that the head file names was read and compared with it."""
@@ -225,9 +227,16 @@ class SqliteJournal:
 
     @contextmanager
     def transaction(
-        self, after: int, meanwhile: Meanwhile = list, leases: bool = True
+        self,
+        after: int,
+        meanwhile: Meanwhile = list,
+        leases: bool = True,
+        post: Callable[[], str] | None = None,
     ) -> Iterator[Transaction]:
-        """Wait for the write lock, and write the transaction's changes when the block ends."""
+        """Wait for the write lock, and write the transaction's changes when the block ends.
+
+        Nothing is posted: each process writes for itself.
+        """
 
         def catch_up() -> None:
             nonlocal after
@@ -247,6 +256,10 @@ class SqliteJournal:
             if transaction.appended:
                 self._write_head(transaction.appended[-1])
             self._refuse_lost_files()  # what nobody can find is not acknowledged
+
+    def has_posts(self) -> bool:
+        """Whether workers wait for others to take their turns: they never do."""
+        return False
 
     @contextmanager
     def _transaction(self, after: int) -> Iterator[Transaction]:
@@ -281,8 +294,8 @@ class SqliteJournal:
             _roll_back(connection)
             raise
         self._remember(transaction.appended)
-        if sync_later and not transaction.empty and self._wal_sync.longer_than(self._copy_at):
-            self._copy_log_back(connection, self._write_lock)
+        if sync_later and not transaction.empty and self._wal_sync.longer_than(LONG_LOG):
+            self._copy_log_back(connection, self._write_lock, self._wal_sync)
 
     def beat(self, worker: str, beats: Sequence[Beat], seconds: float) -> set[int]:
         """Renew a worker's leases for `seconds`; the trials that it still holds.
@@ -316,11 +329,11 @@ class SqliteJournal:
         While all workers train for hours, there is nothing but renewals.
         """
         with closing(WalSync(self.folder)) as log:
-            if not log.longer_than(self._copy_at):
+            if not log.longer_than(LONG_LOG):
                 return
-        with closing(WriteLock(self.folder, self._refuse_lost_files)) as lock:
-            if lock.try_acquire():
-                self._copy_log_back(connection, lock)
+            with closing(WriteLock(self.folder, self._refuse_lost_files)) as lock:
+                if lock.try_acquire():
+                    self._copy_log_back(connection, lock, log)
 
     def close(self) -> None:
         """Close the database and the lock file. A later call opens them again."""
@@ -337,23 +350,34 @@ class SqliteJournal:
             self._write_lock.close()
             self._wal_sync.close()
 
-    def _copy_log_back(self, connection: sqlite3.Connection, lock: WriteLock) -> None:
-        """Copy the write-ahead log into the database, while holding the write lock.
+    def _copy_log_back(self, connection: sqlite3.Connection, lock: WriteLock, log: WalSync) -> None:
+        """Copy a long write-ahead log into the database, while holding the write lock.
 
-        The next commit then starts the log from scratch, unless others are still reading in it: if
-        they are not done after a short wait, the next attempt follows when the log has grown.
-        SQLite's automatic copying is off: once the log is long, it would try after every commit for
-        as long as others are reading.
+        The next commit then starts the log from scratch, unless others are still reading in it. If
+        they are not done after a short wait, the next attempt, by any process, follows when the log
+        has grown, and waits longer. SQLite's automatic copying is off: once the log is long, it
+        would try after every commit for as long as others are reading.
         """
+        generation, _, length = lock.read_note(_NEXT_COPY).partition(b" ")
+        due = int(length) if length.isdigit() and generation == log.generation() else LONG_LOG
+        if not log.longer_than(due):
+            return
+        seconds = min(READERS_TIMEOUT * (due / LONG_LOG) ** 4, LONGEST_READERS_TIMEOUT)
         with suppress(sqlite3.OperationalError):  # such as a full disk: the record is safe
-            connection.execute(f"PRAGMA busy_timeout = {READERS_TIMEOUT * 1000:.0f}")
+            # A read marks the end of the log as one of the four places where readers can begin.
+            # Without it, one that begins now may have to use an older place, and hold this up.
+            connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
             try:
                 result = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
             finally:
                 connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT * 1000:.0f}")
-            self._copy_at = self._copy_at + LOG_STEP if result[0] else LONG_LOG
+            if result[0]:
+                used = max(log.bytes_of(result[1]), due)
+                next_copy = b"%s %d" % (log.generation(), used * LOG_GROWTH)
+                lock.write_note(next_copy, _NEXT_COPY)
         self._refuse_lost_files()
-        lock.write_note(self._files.last_written)
+        lock.write_note(self._files.last_written, _LAST_WRITTEN)
 
     def _write_head(self, last: Row) -> None:
         try:
@@ -395,7 +419,7 @@ class SqliteJournal:
         written = self._files.last_written
         if written == self._written:
             return
-        if written != self._write_lock.read_note() and not self._has_known_records():
+        if written != self._write_lock.read_note(_LAST_WRITTEN) and not self._has_known_records():
             raise StorageError(
                 f"{self._files.database} was overwritten while the study was open, and records are "
                 f"missing or changed. Stop all workers of the study, which keep their results. "

@@ -24,14 +24,14 @@ def create_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except FileNotFoundError as error:
+    except FileNotFoundError:
         if not folder.parent.is_dir():  # it was removed at this moment
             raise
         raise ArgumentError(
             f"`study` must be a folder that can be created, but {folder.parent} takes no new "
             f"folders, so there can be no {folder}. Choose a place on a disk, such as "
             f"'runs/{folder.name}'."
-        ) from error
+        ) from None
 
 
 def nearby_studies(where: str | Path) -> str:

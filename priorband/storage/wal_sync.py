@@ -51,10 +51,21 @@ class WalSync:
         file = self._open()
         if os.fstat(file).st_size <= size:
             return False
-        header = os.pread(file, _HEADER, 0)
-        frame = _FRAME_HEADER + int.from_bytes(header[8:12], "big")
+        header = self._header()
+        frame = _frame_size(header)
         last = _HEADER + (size - _HEADER) // frame * frame
         return os.pread(file, 8, last + 8) == header[16:24]
+
+    def bytes_of(self, frames: int) -> int:
+        """How many bytes of the log a number of frames take."""
+        return _HEADER + frames * _frame_size(self._header())
+
+    def generation(self) -> bytes:
+        """Which log this is: another one whenever it was started from scratch."""
+        return self._header()[16:24].hex().encode()
+
+    def _header(self) -> bytes:
+        return os.pread(self._open(), _HEADER, 0)
 
     def _open(self) -> int:
         if self._file is None:
@@ -69,3 +80,8 @@ class WalSync:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _frame_size(header: bytes) -> int:
+    """The length of each frame of a log: a page of the database, with a header."""
+    return _FRAME_HEADER + int.from_bytes(header[8:12], "big")

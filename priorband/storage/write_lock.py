@@ -74,14 +74,14 @@ class WriteLock:
             return False
         return file_id(self.path) == self._file_id
 
-    def read_note(self) -> bytes:
+    def read_note(self, place: int) -> bytes:
         """What the process that held the lock last has written down for the next one."""
-        return os.pread(self._open(), _NOTE_SIZE, 0).rstrip() if fcntl else b""
+        return os.pread(self._open(), _NOTE_SIZE, place * _NOTE_SIZE).rstrip() if fcntl else b""
 
-    def write_note(self, note: bytes) -> None:
+    def write_note(self, note: bytes, place: int) -> None:
         """Write something down for the next process that takes the lock. It is not synced."""
         if fcntl:
-            os.pwrite(self._open(), note.ljust(_NOTE_SIZE), 0)
+            os.pwrite(self._open(), note.ljust(_NOTE_SIZE), place * _NOTE_SIZE)
 
     def _open(self) -> int:
         if self._file is None:

@@ -1,5 +1,6 @@
 """The command of a study file: its placeholders must name what there is."""
 
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,8 +80,10 @@ def _note_unused(
 
 
 def check_program(source: Source, command: tuple[str, ...], directory: Path) -> None:
-    """Note a program that is not there."""
+    """Note a program, or a script of Python's, that is not there."""
     program = command[0]
+    if re.fullmatch(r"\{python\}|(.*/)?python[0-9.]*", program):
+        _check_script(source, command, directory)
     if "{" in program:
         return
     local = "/" in program
@@ -89,3 +92,17 @@ def check_program(source: Source, command: tuple[str, ...], directory: Path) -> 
         where = f"in {directory}" if local else "on the PATH"
         hint = " Use {python} for the Python that runs priorband." * program.startswith("python")
         source.mistake((COMMAND, 0), f"There is no program `{program}` {where}.{hint}")
+
+
+def _check_script(source: Source, command: tuple[str, ...], directory: Path) -> None:
+    """Note a script that Python would not find: the first word that is no option of Python's."""
+    for number, word in enumerate(command[1:], start=1):
+        if word in ("-m", "-c", "-X", "-W") or "{" in word:
+            return  # no file, or one that is not known yet
+        if word.startswith("-"):
+            continue
+        if not (directory / word).exists():
+            others = [path.name for path in directory.glob("*.py")]
+            hint = proposal(word, others)
+            source.mistake((COMMAND, number), f"There is no file `{word}` in {directory}.{hint}")
+        return

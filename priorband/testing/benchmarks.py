@@ -86,7 +86,7 @@ def _check_optimum(benchmark: Any, lowest: float) -> None:
     found = _loss(benchmark, benchmark.space.check(config), benchmark.fidelity.high)
     assert _alike([loss], [found]), (
         f"{name}: `optimum` says {loss}, but `evaluate` returns {found} for its configuration at "
-        f"full fidelity ({benchmark.fidelity.high})."
+        f"full fidelity ({benchmark.fidelity.high}). Correct one of them."
     )
     assert lowest >= loss or _alike([loss], [lowest]), (
         f"{name}: `optimum` says {loss}, but a random configuration has the loss {lowest} at full "

@@ -71,7 +71,8 @@ def check_failures(state: State) -> None:
     leaders = [history.best, history.incumbent, state.incumbent, *map(history.best_at, fidelities)]
     for leader in leaders:
         assert leader is None or math.isfinite(leader.loss), (
-            f"Trial {leader.trial.id} failed, yet is the best: its loss is {leader.loss}."
+            f"Trial {leader.trial.id} failed, yet is the best: its loss is {leader.loss}. Only "
+            "trials that succeeded can be: check `outcome.failed`."
         )
 
 

@@ -143,7 +143,8 @@ def _check_sizes(scheduler: Scheduler, state: State) -> None:
         assert trials <= planned, (
             f"{scheduler!r}: bracket {bracket} has {trials} trials on rung {rung}, more than "
             f"{planned}. The sizes of a bracket that starts on rung {bases[bracket]} are "
-            f"`state.ladder.brackets[{bases[bracket]}]`; without them, use synchronous=False."
+            f"`state.ladder.brackets[{bases[bracket]}]`. If brackets are not meant to have these "
+            "sizes, call check_scheduler with synchronous=False."
         )
 
 

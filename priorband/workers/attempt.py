@@ -179,9 +179,9 @@ class Attempt:
         the points of rank 0 are recorded.
         """
         if real(step) is None:
-            raise LossError(f"A step must be a number, got {step!r}.")
+            raise LossError(f"`step` must be a number, such as the epoch, got {step!r}.")
         word, loss = self._reported(loss, metrics)
-        number = None if loss is None else checked_loss(loss)
+        number = None if loss is None else _number(word, loss)
         point: dict[str, Any] = {"step": json_metric(step)}
         if number is not None:
             point[word] = json_metric(number)
@@ -202,7 +202,9 @@ class Attempt:
         if not self.task.maximize or metrics.get("value") is None:
             return "loss", loss
         if loss is not None:
-            raise LossError("`report` takes `loss` or `value`, and was given both.")
+            raise LossError(
+                "`report` takes `loss` or `value`, and was given both. Give one of them."
+            )
         return "value", metrics.pop("value")
 
     @contextmanager
@@ -254,6 +256,17 @@ class Attempt:
     def _write_point(self, point: Mapping[str, Any]) -> None:
         with _disk_errors_as_warnings("A point of the curve"):
             self._checkpoints.add_point(self.id, self.attempt, json.dumps(point))
+
+
+def _number(word: str, reported: Any) -> float:
+    """A reported loss or value as a number."""
+    try:
+        return checked_loss(reported)
+    except LossError:
+        raise LossError(
+            f"`{word}` must be one real number, such as 0.31, got {reported!r:.60}. Convert text "
+            "with `float(...)`, and reduce an array with `.mean()`, for example."
+        ) from None
 
 
 def task_checkpoints(task: TrialTask) -> Checkpoints:

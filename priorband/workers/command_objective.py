@@ -8,23 +8,28 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, final
 
 from priorband.errors import FormatError, MismatchError
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, Interrupted, task_checkpoints
-from priorband.workers.command_failure import CommandFailed
+from priorband.workers.command_failure import PREEMPTED, CommandFailed, handed_back
 from priorband.workers.command_words import as_json, as_word, expanded
 from priorband.workers.metric_reports import REPORT
-from priorband.workers.script_metrics import PrintedMetric, ReportedPoint, ReportFile
+from priorband.workers.script_metrics import (
+    PrintedMetric,
+    ReportedPoint,
+    ReportFile,
+    printed_names,
+)
 from priorband.workers.script_process import ScriptProcess
 from priorband.workers.trial_runner import GRACE
 
-PREEMPTED = 75
-"""The exit code with which a script hands its trial back; EX_TEMPFAIL of sysexits.h."""
 _LOOK = 0.1  # seconds between two looks at the file of reports
 _LAST_LINES = 20
+_MOST_NAMES = 20
 _LONGEST_PAUSE = 30.0  # seconds before a trial that was handed back is taken again
 _TAKEN_NAMES = ("loss", "value", "self", "step", "cost")
 
@@ -87,6 +92,8 @@ class _ScriptRun:
         """The last value of each metric."""
         self.in_file = False
         """Whether the metric was reported to the file, which counts more than what is printed."""
+        self.names: dict[str, None] = {}
+        """What else the script has printed as `name=value`, the first `_MOST_NAMES` of it."""
         self.step: float | None = None
         self.last_lines: dict[str, deque[str]] = {
             "stderr": deque(maxlen=_LAST_LINES),
@@ -108,6 +115,8 @@ class _ScriptRun:
                 point = None if self.in_file else self.printed.find(line)
                 if point is not None:
                     self._take(point)
+                elif self.objective.metric not in self.latest and len(self.names) < _MOST_NAMES:
+                    self.names |= dict.fromkeys(printed_names(line))
             self._stop_if_asked(script)
         self._take_reports()
 
@@ -120,7 +129,7 @@ class _ScriptRun:
         if code == PREEMPTED:
             self._seal()
             self._pause()
-            raise Interrupted(f"the script ended with exit code {PREEMPTED}")
+            raise Interrupted(handed_back(self.step))
         if code:
             raise self._failure(code)
         if self.objective.metric not in self.latest:
@@ -211,8 +220,11 @@ class _ScriptRun:
 
     def _without_result(self) -> CommandFailed:
         name = self.objective.metric
-        found = ", ".join(f"`{other}`" for other in self.latest)
-        seen = f" It reported {found}: is one of them meant by `metric`?" if found else ""
+        names = {**self.latest, **self.names}
+        close = get_close_matches(name, names, n=1)
+        found = ", ".join(f"`{other}`" for other in close or names)
+        meant = "is that" if len(close or names) == 1 else "is one of them"
+        seen = f" It reported {found}: {meant} meant by `metric`?" if found else ""
         if self.reports.rejected:
             seen += f" This line in $PRIORBAND_REPORT is no report: {self.reports.rejected}"
         return CommandFailed(

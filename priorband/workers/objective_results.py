@@ -29,7 +29,7 @@ from priorband.arguments import LONGEST_TEXT, checked_cost, checked_loss, json_m
 from priorband.errors import FormatError, LossError, MethodError, MismatchError
 from priorband.failures import FailureKind, advice
 from priorband.workers.attempt import Attempt, Diverged, Interrupted, task_checkpoints
-from priorband.workers.command_failure import CommandFailed
+from priorband.workers.command_failure import SCRIPT_OUTPUT, CommandFailed
 from priorband.workers.own_frames import definition, own_frames
 
 Objective = Callable[[Attempt], Any]
@@ -98,7 +98,7 @@ def require_one_argument(objective: Objective) -> None:
     problem = call_problem(objective)
     if problem:
         raise MethodError(
-            f"`objective`: {problem} For example:\n"
+            f"{problem} For example:\n"
             "    def train(trial):\n"
             '        return fit(lr=trial.config["lr"], epochs=trial.fidelity)'
         )
@@ -115,8 +115,8 @@ def call_problem(objective: Objective) -> str:
     except TypeError:
         name = getattr(objective, "__name__", type(objective).__name__)
         return (
-            f"{name}{signature} is called with one argument, the trial, and cannot take exactly "
-            "that. The settings are in `trial.config`, how long to train is in `trial.fidelity`."
+            f"`objective` must take exactly one argument, the trial, got {name}{signature}. The "
+            "settings are in `trial.config`, how long to train is in `trial.fidelity`."
         )
     return ""
 
@@ -182,7 +182,8 @@ def _write_to_log(result: AttemptResult, attempt: Attempt, maximize: bool) -> No
     """Add the whole traceback of a failure to the trial's log, and what to do."""
     trace = result["details"].get("traceback", "")
     head = f"{result['kind']}: {result['reason']}"
-    text = f"\n{trace}\n{head}\n{advice(result['kind'], maximize)}"
+    is_script = SCRIPT_OUTPUT in result["details"]
+    text = f"\n{trace}\n{head}\n{advice(result['kind'], maximize, is_script)}"
     for stream in (sys.stdout, sys.stderr):  # what the objective has printed comes first
         with suppress(Exception):
             stream.flush()
@@ -200,18 +201,19 @@ def failure(kind: FailureKind, reason: str, details: dict[str, Any] | None = Non
 def failure_from_exception(error: BaseException) -> AttemptResult:
     """The failure that an exception stands for; running out of memory has a kind of its own."""
     text = f"{type(error).__name__}: {_message(error)}".strip()
-    if isinstance(error, LossError):
-        frames = own_frames(error)  # of `trial.report`, for example
-        return failure("invalid", str(error), {"frames": frames} if frames else {})
+    if isinstance(error, LossError) and not own_frames(error):  # of `trial.report`, for example
+        return failure("invalid", str(error))
     if isinstance(error, CommandFailed):
         if _SAYS_FULL.search(error.output):
             return failure("preempted", f"a disk is full ({error})", {DISK_FULL: True})
         return failure(error.kind, str(error), error.details)
     out_of_memory = isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    where = [f"{type(error).__name__} in {frame.name}, line {frame.lineno}" for frame in last]
     trace, frames = _traceback(error), own_frames(error)
     details: dict[str, Any] = {"traceback": trace[-LONGEST_TRACEBACK:], "frames": frames}
+    last = [(frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)[-1:]]
+    if isinstance(error, LossError):  # raised here, by a call in the user's code
+        last = [(function, line) for _, line, function, _ in frames[-1:]]
+    where = [f"{type(error).__name__} in {function}, line {line}" for function, line in last]
     details["where"] = "".join(where)
     if out_of_memory:
         return failure("memory", text, details)

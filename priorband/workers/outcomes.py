@@ -1,10 +1,13 @@
 """How `tune` ends if it finds nothing, or is stopped: what it says, and what it raises."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from typing import final
 
-from priorband.display.failure_reports import failure_lines, latest_failures
+from priorband.display.displays import checked_show
+from priorband.display.failure_reports import failure_lines, latest_failures, shown_study
+from priorband.display.text import printable
 from priorband.durable.study import DurableStudy
 from priorband.workers.worker import WorkerEnd
 
@@ -49,7 +52,13 @@ def without_success(study: DurableStudy, ends: Sequence[WorkerEnd]) -> list[Work
     return [WorkerEnd("halted", f"{why.rstrip('.')}, but {trials} failed.")]
 
 
-def failure_text(study: DurableStudy) -> str:
-    """The last failures as further lines of a message; empty if there are none."""
+def failure_text(study: DurableStudy, show: str | None) -> str:
+    """The last failures as further lines of a message; empty if there are none.
+
+    The live view shows them itself, right above the message.
+    """
+    if checked_show(show) == "live":
+        command = f"priorband status {shlex.quote(shown_study(study.where))}"
+        return f"\nThe failures are shown above, and again by: {printable(command)}"
     lines = failure_lines(latest_failures(study, _LAST_FAILURES), study.maximize)
     return "".join(f"\n  {line}" for line in lines)

@@ -117,7 +117,8 @@ class WorkerProcess:
     def ask_to_stop(self, count: int) -> None:
         """Ask the worker to finish its step and stop; from the second time on, to stop now."""
         self.stop_requests = count
-        self.signal(signal.SIGTERM if count == 1 else signal.SIGINT)
+        is_first = count == 1 or not self.running  # while it imports, SIGTERM ends it silently
+        self.signal(signal.SIGTERM if is_first else signal.SIGINT)
 
     def signal(self, number: int) -> None:
         """Send the process a signal, unless it has exited."""
@@ -246,4 +247,6 @@ def _main(pipe: Connection, job: WorkerJob, parent: int) -> None:
             end = worker.run()
     except PriorbandError as error:
         end = WorkerEnd("storage", str(error))
+    except KeyboardInterrupt:  # asked to stop twice while the study is being opened
+        end = WorkerEnd("stopped", "SIGINT")
     send({"status": end.status, "reason": end.reason})

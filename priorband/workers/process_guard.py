@@ -57,6 +57,8 @@ def split(parent: int, sentinel: int, guards: int) -> None:
             keep = (0, 1, 2) if place else (0, 1, 2, sentinel)
             _guard(child, parent, outer=place < guards - 1, keep=keep)
         parent = guard
+    global _guarded
+    _guarded = True
     os.close(sentinel)
     live_below(parent, blocked)
 
@@ -99,6 +101,14 @@ def forget_requests() -> None:
     """Drop requests that came after the child had ended, so that they are not for the next one."""
     while signal.sigtimedwait((TERMINATE, FINISH), 0):
         pass
+
+
+def is_guarded() -> bool:
+    """Whether this process, or one that it was forked from, has guards."""
+    return _guarded
+
+
+_guarded = False
 
 
 def become_subreaper() -> None:

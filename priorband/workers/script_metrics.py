@@ -68,6 +68,15 @@ def usual_pattern(name: str) -> str:
     return rf"(?<![\w./-]){re.escape(name)}['\"]?\s*[=:]\s*({_NUMBER})(?![\w.])"
 
 
+def printed_names(line: str) -> list[str]:
+    """The names of all numbers in a line that are printed as `name=value` or `name: value`.
+
+    >>> printed_names("Epoch: 3, val_loss=0.31, took: 3s")
+    ['Epoch', 'val_loss']
+    """
+    return re.findall(rf"(?<![\w./-])([A-Za-z_][\w./-]*)['\"]?\s*[=:]\s*{_NUMBER}(?![\w.])", line)
+
+
 @final
 class ReportFile:
     """The file that a script appends JSON lines to, read as it grows."""

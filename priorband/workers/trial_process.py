@@ -57,6 +57,7 @@ class TrialProcess:
 
     def _start(self, server: WarmServer | None) -> None:
         self._asked_to_stop = False
+        self._said_hello = False
         self._pipe, child_pipe = multiprocessing.Pipe()
         arguments = (child_pipe, self._objective, *self._arguments, server is not None)
         process = GuardedProcess(target=_main, args=arguments, name=NAME)
@@ -77,12 +78,21 @@ class TrialProcess:
     def receive(self, seconds: float) -> list[dict[str, Any]]:
         """Wait up to `seconds` for messages; the exit of the process is {"end": exit code}."""
         wait([self._pipe, self.process.sentinel], seconds)
-        if isinstance(self.process, WarmProcess) and self.process.refused:
+        has_ended = not self.process.is_alive()  # before reading: all that it sent is in the pipe
+        messages = self._read()
+        self._said_hello |= bool(messages)
+        if messages or not has_ended:
+            return messages
+        if self._was_not_forked():
             self.process.close()
             self._pipe.close()
             self.was_refused = True
             self._start(None)
             return []
+        return [{"end": self.process.exitcode}]
+
+    def _read(self) -> list[dict[str, Any]]:
+        """The messages that are in the pipe."""
         messages: list[dict[str, Any]] = []
         try:
             while self._pipe.poll():
@@ -93,9 +103,17 @@ class TrialProcess:
         except ValueError:  # two processes of the objective wrote to the pipe at the same time
             self.kill()
             messages.append({"end": None})
-        if not messages and not self.process.is_alive():
-            messages.append({"end": self.process.exitcode})
         return messages
+
+    def _was_not_forked(self) -> bool:
+        """Whether the server has ended without forking it.
+
+        A server may be killed after it has forked a trial, and before it has said so. The objective
+        is called only once the trial has sent a message, so one that has sent none may start again.
+        """
+        return (
+            isinstance(self.process, WarmProcess) and self.process.refused and not self._said_hello
+        )
 
     def ask_to_stop(self, reason: str) -> None:
         """Ask the objective to stop after its current step."""
@@ -110,10 +128,10 @@ class TrialProcess:
             if pid is not None and self.process.is_alive():
                 os.kill(pid, DUMP_STACK)
 
-    def kill(self, patience: float = AFTER_TERM) -> None:
+    def kill(self, patience: float | None = None) -> None:
         """End the process and everything it has started: SIGTERM, and SIGKILL after `patience`."""
         self.process.send_sigterm_to_all()
-        self.process.join(patience)
+        self.process.join(AFTER_TERM if patience is None else patience)
         self.process.end_all()
 
     def close(self) -> None:

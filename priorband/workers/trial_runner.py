@@ -24,6 +24,7 @@ from priorband.storage.checkpoints import Checkpoints, Held
 from priorband.streams import RandomStream
 from priorband.values import frozen
 from priorband.workers.attempt import Attempt, TrialTask
+from priorband.workers.command_failure import SCRIPT_OUTPUT, fruitless_reason
 from priorband.workers.objective_results import (
     AttemptResult,
     Objective,
@@ -144,12 +145,21 @@ class TrialRunner:
             # because a process that it had started, such as a data loader or a rank, was ended.
             result = {"interrupted": f"{self.stop_signals.reason}; {result['reason']}"}
         if "interrupted" in result:
-            return Report(number, attempt, None, "preempted", result["interrupted"])
+            return self._handed_back(number, attempt, result["interrupted"])
         if "loss" not in result:
             details = self._with_startup(result)
             return Report(number, attempt, None, result["kind"], result["reason"], details)
         self._sync_checkpoint(number, attempt)
         return Report(number, attempt, result["loss"], details=self._with_startup(result))
+
+    def _handed_back(self, number: int, attempt: int, reason: str) -> Report:
+        """The report of an attempt that was interrupted; a failure if it always hands back."""
+        opened = self.study.ledger.running.get(number)
+        earlier = () if opened is None else opened.endings
+        fruitless = fruitless_reason([*(end.reason for end in earlier), reason])
+        if fruitless:
+            return Report(number, attempt, None, "raised", fruitless, {SCRIPT_OUTPUT: []})
+        return Report(number, attempt, None, "preempted", reason)
 
     def _with_startup(self, result: AttemptResult) -> dict[str, Any]:
         """The details of a result, with the seconds that were spent outside the objective."""
@@ -179,7 +189,7 @@ class TrialRunner:
             checkpoint = self.checkpoints.take_over(trial.id, attempt, trial.fidelity, note)
         if checkpoint is None and trial.parent is not None:
             folder = self.checkpoints.left_by(trial.parent, assignment.parent_attempt or 1, note)
-            reached = self.study.state.history.trial(trial.parent).fidelity
+            reached = assignment.parent_fidelity
             checkpoint = (folder, reached) if folder is not None else None
         resume_from, start = checkpoint or (None, 0)
         return TrialTask(
@@ -194,7 +204,7 @@ class TrialRunner:
             int(RandomStream(problem.seed, trial.root, "objective").random() * 2**31),
             self.study.maximize,
             self.checkpoints.study,
-            self.checkpoints.config_digest(trial.id),
+            self.study.config_digest(trial.config),
             held,
         )
 

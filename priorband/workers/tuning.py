@@ -117,7 +117,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         MismatchError: if the study exists and was created with another problem.
         FormatError: if there is no study and no space was given.
         HaltedError: if the first trials all fail in the same way, or none has succeeded when the
-            budget is spent. The message has the last failure, with its place in your code.
+            budget is spent. The message has the last failure, with its place in your code, unless
+            the live view has just shown it.
         KeyboardInterrupt: after Ctrl-C, once the running trials are given back; run the same again
             to resume. In a script it is also a `SystemExit` with code 130, so that the script ends
             without a traceback. SIGTERM raises `SystemExit` with code 143.
@@ -166,9 +167,27 @@ def run_study(
     workers: int = 1,
 ) -> Tuned:
     """Start or resume a study, run `work` on it, and return the result."""
+    try:
+        tuned, ends, failures = _run_to_the_end(opening, budget, show, work, workers)
+    except KeyboardInterrupt:  # before the workers handle it, such as while the study is opened
+        if show != "quiet":
+            _print_to_stderr(stop_text("SIGINT", addresses.shown(str(opening["where"]))))
+        raise interruption() from None
+    _raise_if_unfinished(ends, tuned.where, failures)
+    return tuned
+
+
+def _run_to_the_end(
+    opening: dict[str, Any],
+    budget: BudgetLike,
+    show: Show | None,
+    work: Callable[[DurableStudy, Display], list[WorkerEnd]],
+    workers: int,
+) -> tuple[Tuned, list[WorkerEnd], str]:
+    """Open a study and run `work` on it; the result, how the workers ended, and the failures."""
     limits = None if budget is None else as_budget(budget)
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
-        raise ArgumentError("A new study needs a `budget`, such as budget=12 full trainings.")
+        raise ArgumentError("A new study needs a `budget`. Write budget=12 for 12 full trainings.")
     quiet = show == "quiet"
     with (
         own_warnings_hidden(quiet),
@@ -178,8 +197,8 @@ def run_study(
             retried(lambda: opened.limit(limits), _print_to_stderr)
         if not opened.budget.limits:
             raise ArgumentError(
-                f"The study in {opened.where} has no budget yet: pass `budget`, such as budget=12 "
-                "full trainings."
+                f"The study in {opened.where} has no `budget` yet. Write budget=12 for 12 full "
+                "trainings."
             )
         announce(opened, workers, show)
         with display(opened, show) as shown:
@@ -189,12 +208,9 @@ def run_study(
             opened.refresh()
             ends = [*ends, *without_success(opened, ends)]
             tuned = _tuned(opened, ends, opening)
-            for line in best_trial_lines(opened):
-                shown.say(line)
-            shown.finish(tuned.reason)
-            failures = failure_text(opened) if tuned.best is None else ""
-    _raise_if_unfinished(ends, opened.where, failures)
-    return tuned
+            shown.finish(tuned.reason, best_trial_lines(opened))
+            failures = failure_text(opened, show) if tuned.best is None else ""
+    return tuned, ends, failures
 
 
 def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list[WorkerEnd]:
@@ -260,7 +276,7 @@ def _tuned(study: DurableStudy, ends: list[WorkerEnd], opening: Mapping[str, Any
 
 def _raise_if_unfinished(ends: list[WorkerEnd], where: str, failures: str) -> None:
     """Raise if the study was stopped, or if no worker could finish it."""
-    reasons = {end.status: end.reason for end in ends}
+    reasons = {end.status: end.reason for end in reversed(ends)}  # the first, as `_tuned` says
     if "stopped" in reasons:
         if reasons["stopped"] == "SIGINT":
             raise interruption()

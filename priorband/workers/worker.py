@@ -307,7 +307,10 @@ class Worker:
         try:
             if not self.runner.checkpoints.knows(report.trial):
                 return
-            outcome = self.study.state.history.outcome(report.trial)
+            history = self.study.state.history
+            if report.trial >= len(history) or history.outcome(report.trial) is None:
+                history = self.study.refresh().history  # another worker has taken our turn
+            outcome = history.outcome(report.trial)
             if outcome is not None and not outcome.failed:  # perhaps from another attempt than ours
                 winner = self.study.ledger.winners.get(report.trial, 1)
                 self.runner.checkpoints.settle(report.trial, winner)

@@ -149,11 +149,11 @@ def test_invalid_options_are_refused_before_anything_is_run(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--seeds", "0"], "argument --seeds: it must be a whole number of at least 1, got '0'"),
-        (["--budget", "-1"], "it must be above 0"),
-        (["--budget", "much"], "it must be a number, such as 12 or 0.5, got 'much'"),
-        (["--workers", "none"], "argument --workers: it must be a whole number"),
-        (["--preset"], "argument --preset: expected one argument"),
+        (["--seeds", "0"], "--seeds must be a whole number of at least 1, got '0'"),
+        (["--budget", "-1"], "--budget must be above 0"),
+        (["--budget", "much"], "--budget must be a number, such as 12 or 0.5, got 'much'"),
+        (["--workers", "none"], "--workers must be a whole number"),
+        (["--preset"], "--preset: expected one argument"),
         (["--prior", "good"], "Did you mean --priors?"),
     ],
 )

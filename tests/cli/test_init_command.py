@@ -144,3 +144,16 @@ def test_a_script_that_argparse_does_not_stop_is_never_run(folder: Path, capsys:
     assert main(["init", "train.py", "--yes"]) == 1
     assert "No options were found" in capsys.readouterr().err
     assert not (folder / "trained").exists()
+
+
+def test_options_after_two_hyphens_are_for_the_script(folder: Path, capsys: Any) -> None:
+    assert main(["init", "train.py", "-o", "a.toml", "--", "--epochs", "3"]) == 0
+    study = tomllib.loads((folder / "a.toml").read_text())
+    assert study["command"] == ["{python}", "train.py", "{args}", "--epochs", "3"]
+    assert "fidelity" not in study
+    assert main(["init", "train.py", "--", "--epoch", "3"]) == 1
+    said = capsys.readouterr().err
+    assert "The script has no option --epoch. Did you mean '--epochs'?" in said
+    with pytest.raises(SystemExit):
+        main(["init", "train.py", "--epochs", "3"])
+    assert "write it after --: -- --epochs" in capsys.readouterr().err

@@ -92,7 +92,7 @@ def test_a_file_without_a_fidelity_plans_full_trainings(here: Fixtures, file: Pa
     file.write_text("\n".join(lines).replace(', "{epochs}"', ""))
     said = run_here(("plan", file), *here).stdout
     assert said.startswith("hyperband, full trainings only, budget 12 trainings, 3 workers\n")
-    assert "Nothing is promoted, the first full result comes after 1 training." in said
+    assert "No trial is promoted; the first full result comes after 1 training." in said
     assert "With a fidelity, such as epochs from 1 to 27" in " ".join(said.split())
 
 

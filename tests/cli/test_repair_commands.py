@@ -56,7 +56,9 @@ def test_failed_trials_are_tried_again(
 ) -> None:
     assert main(["retry", where, *words]) == 0
     many = f"{len(trials)} trial{'s' if len(trials) > 1 else ''}"
-    assert capsys.readouterr().out == f"Queued to be tried next: {many}.\n"
+    assert (
+        capsys.readouterr().out == f"Queued to be tried first when the study runs again: {many}.\n"
+    )
     assert next_configs(where, len(trials)) == configs(where, *trials)
 
 
@@ -65,7 +67,10 @@ def test_what_is_in_line_already_is_not_put_there_again(where: str, capsys: Any)
     capsys.readouterr()
     assert main(["retry", where, "--failed"]) == 0
     said = capsys.readouterr().out
-    assert "Queued to be tried next: 1 trial." in said and "retried already: 2 trials." in said
+    assert (
+        "Queued to be tried first when the study runs again: 1 trial." in said
+        and "retried already: 2 trials." in said
+    )
 
 
 def test_retrying_with_a_budget_that_is_handed_out_says_so(where: str, capsys: Any) -> None:
@@ -78,9 +83,9 @@ def test_retrying_with_a_budget_that_is_handed_out_says_so(where: str, capsys: A
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 2, "give either the numbers of trials"),
-        (["1", "--failed"], 2, "give either the numbers of trials"),
-        (["one"], 2, "a trial must be a number"),
+        ([], 2, "Say which trials to retry"),
+        (["1", "--failed"], 2, "Say which trials to retry"),
+        (["one"], 2, "TRIAL must be the number of a trial"),
         (["--kind", "raced"], 2, "Did you mean raised?"),
         (["0"], 1, "Trial 0 has not failed"),
         (["99"], 1, "`trial` 99 is not in this study"),

@@ -62,9 +62,9 @@ def test_status_says_how_a_study_stands(where: str) -> None:
     done = priorband("status", where)
     assert (done.returncode, done.stderr) == (0, "")
     for said in (
-        "maximise, epochs 1 to 9, priorband, seed 0, created 20",
+        "maximise, epochs 1 to 9, priorband, seed 0\ncreated  20",
         "of 8 trainings (",
-        "13 ended (2 failed: 2 raised), 2 running",
+        "13 ended (2 failed: raised), 2 running",
         "failed   trial 9, raised: ValueError: \\x1b[2J[red]\\u202e line two",
         "trial  attempt  rung  epochs  value  elapsed  origin",
     ):
@@ -85,7 +85,7 @@ def test_watching_ends_with_the_study(tmp_path: Path) -> None:
         study.limit(pb.Budget(trials=2))
         work(study, 2)
     plain = priorband("status", tmp_path, "--watch")
-    assert plain.returncode == 0 and "The budget is used up: trials." in plain.stdout
+    assert plain.returncode == 0 and "The budget of 2 trials is spent." in plain.stdout
     assert no_control_codes(plain.stdout)
     data = priorband("status", tmp_path, "--watch", "--json").stdout.splitlines()
     assert json.loads(data[-1])["over"] is True
@@ -229,15 +229,36 @@ def test_the_best_trial_is_queued_for_a_full_training(
         study.tell(best, 0.5)
         main(["best", place])
         said = capsys.readouterr().out
-        assert f"Seen at epochs=1 of 9. To train it in full: priorband best {place}" in said
+        assert (
+            "Trial 1 was trained up to epochs=1 of 9. To train its configuration in full: "
+            f"priorband best {place} --train-in-full\n"
+        ) in said
         assert "Best in full: 3 at epochs=9 (trial 0); see --full." in said
         assert main(["best", place, "--train-in-full"]) == 0
         assert capsys.readouterr().out == (
             "Queued: the configuration of trial 1 at epochs=9, from scratch.\n"
-            "`priorband run` runs it next.\n"
+            "It is trained first when the study runs again.\n"
         )
         again = study.ask()
         assert (again.config, again.fidelity) == (best.config, 9)
-        study.tell(again, 0.25)
+        study.tell(again, 0.75)  # worse than before
+        study.limit(1)
     assert main(["best", place, "--train-in-full"]) == 0
-    assert "was trained in full already (epochs=9)" in capsys.readouterr().out
+    assert capsys.readouterr().out == (
+        "The best configuration was trained in full already: trial 2, epochs=9.\n"
+    )
+    main(["best", place])
+    assert "To train" not in capsys.readouterr().out
+
+
+def test_best_points_to_the_failures_if_all_trials_have_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(tmp_path / "s")
+    with pb.open_study(place, pb.Space(x=pb.Float(0, 1)), EPOCHS) as study:
+        trial = study.ask()
+        assert main(["best", place]) == 1
+        assert "1 running. Try again later." in capsys.readouterr().err
+        study.fail(trial, "no such thing")
+        assert main(["best", place]) == 1
+    assert f"`priorband status {place}` shows why" in capsys.readouterr().err

@@ -1,10 +1,12 @@
 """Study files on the command line: a study without a line of Python, or with some."""
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +90,7 @@ def test_a_changed_file_is_compared_with_its_study(file: Path, here: Any) -> Non
         assert done.returncode == 1
         assert "`x`: high is 1.0 in the study, 2.0 here" in done.stderr
         assert "fidelity `epochs`: high is 9 in the study, 27 here" in done.stderr
-        assert f"Undo the change of {file}, or set `study` in it to another place." in done.stderr
+        assert f"Undo the change in {file}, or set `study` in it to another place." in done.stderr
     assert here("status", file).returncode == 0
 
 
@@ -224,7 +226,7 @@ def test_a_script_is_asked_to_stop_and_goes_on_from_its_checkpoint(start: str, f
         wait_until((file.parent / "running").exists, "the script")
         run.send_signal(signal.SIGTERM)
         assert run.wait(LONGEST) == 143
-        assert run.stderr and "To resume: priorband run" in run.stderr.read()
+        assert run.stdout and "Run the same again to resume" in run.stdout.read()
     done = priorband("run", file)
     assert done.returncode == 0, done.stderr
     with pb.open_study(file.parent / "runs" / "study", read_only=True) as study:
@@ -247,3 +249,36 @@ def test_a_script_that_does_not_stop_is_killed_after_the_grace(file: Path) -> No
         assert run.wait(LONGEST) == 143
     with pytest.raises(ProcessLookupError):
         os.kill(int((file.parent / "pid").read_text()), 0)
+
+
+OUTLIVES = """
+import fcntl, os, pathlib, time
+held = open("held", "w")
+fcntl.flock(held, fcntl.LOCK_EX)
+if not os.fork():
+    os.setsid()  # the lock is theirs together
+else:
+    pathlib.Path("running").touch()
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs guards")
+@pytest.mark.parametrize("start", ["cold", "same-process"])
+def test_a_script_and_what_it_started_end_with_a_killed_run(start: str, file: Path) -> None:
+    file.write_text(FILE.replace("same-process", start))
+    (file.parent / "train.py").write_text(OUTLIVES)
+    with started("run", file, cwd=file.parent) as run:
+        wait_until((file.parent / "running").exists, "the script")
+        run.kill()
+        run.wait(LONGEST)
+        wait_until(lambda: not is_locked(file.parent / "held"), "the script and its child to end")
+
+
+def is_locked(path: Path) -> bool:
+    with open(path) as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

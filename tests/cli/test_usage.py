@@ -31,11 +31,11 @@ SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
         (["export", "s", "--csv", "--json"], "not allowed with"),
         (
             ["run", "s", "--objective", "a:b", "--keep", "al"],
-            "argument --keep: invalid choice: 'al'",
+            "--keep must be one of promotable, all, got 'al'",
         ),
         (["qqq\x1b[2J"], "There is no command 'qqq\\x1b[2J'."),
         (["status"], "STUDY is missing: a folder, such as runs/resnet"),
-        (["status", "one", "two"], "There is no place for 'two'"),
+        (["status", "one", "two"], "There are too many arguments: 'two'"),
         ([], "COMMAND is missing, one of init, run, worker"),
         (["qqqqq"], "There is no command 'qqqqq'.\n"),
     ],

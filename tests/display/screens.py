@@ -18,6 +18,8 @@ from priorband.display.text import wrapped
 from priorband.display.trial_details import TrialDetails, trial_details
 from priorband.display.trial_text import trial_lines
 from priorband.durable.messages import Assignment, Report
+from priorband.planning.announce import start_lines
+from priorband.planning.text import plan_lines
 from priorband.values import replaced
 
 WIDTHS = (60, 80, 120)
@@ -40,6 +42,12 @@ DIED = "RuntimeError: mat1 and mat2 shapes cannot be multiplied (64x10 and 12x5)
 WHERE = "runs/digits"
 FAILED, CONTINUED = 9, 25
 """Trials that are shown in full."""
+LAST = "Stopped by Ctrl-C.\nRun the same again to resume runs/digits."
+NOTES = (
+    "Checkpoint of trial 37: runs/digits/trials/37/1-9f3c2ab1/checkpoint",
+    "Trial 37 was trained up to epochs=9 of 27. To train its configuration in full: priorband best "
+    "runs/digits --train-in-full",
+)
 
 
 def make_study(where: Path, trials: int = 40) -> pb.DurableStudy:
@@ -91,6 +99,8 @@ def screens(study: pb.DurableStudy, halted: pb.DurableStudy) -> dict[str, str]:
     shown, bad = _overview(study), _overview(halted)
     reason = "The first 3 trials all failed in the same way (raised RuntimeError in step). The "
     reason += "study is stopped, since none has succeeded."
+    planned = pb.plan(EPOCHS, "priorband", budget=4, workers=2)
+    short = pb.plan(EPOCHS, "priorband", budget=2, workers=2)
     found: dict[str, str] = {}
     for width in WIDTHS:
         made = {
@@ -101,8 +111,11 @@ def screens(study: pb.DurableStudy, halted: pb.DurableStudy) -> dict[str, str]:
             "status-halted": _wrapped(status_lines(halted, bad, width), width),
             "show": _wrapped(trial_lines(_details(study, CONTINUED), width), width),
             "show-failed": _wrapped(trial_lines(_details(study, FAILED), width), width),
-            "last": _wrapped(final_lines(shown, "The budget of 12 trainings is spent."), width),
+            "last": _wrapped(final_lines(shown, LAST, NOTES), width),
             "last-halted": _wrapped(final_lines(bad, reason), width),
+            "plan": "".join(f"{line}\n" for line in plan_lines(planned, width)),
+            "start": _wrapped(start_lines(planned), width),
+            "start-short": _wrapped(start_lines(short), width),
         }
         found |= {f"{name}-{width}.txt": text for name, text in made.items()}
     return found

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -142,11 +142,18 @@ def test_json_is_one_object_a_line(study: pb.DurableStudy) -> None:
     shown.say("watch\nout \x1b[31m")
     told(study, 0.25)
     shown.tick()
-    shown.finish("The end.")
+    shown.finish("The end.", ["A note."])
     events = [json.loads(line) for line in stream.getvalue().splitlines()]
-    assert [e["event"] for e in events] == ["progress", "message", "progress", "finish"]
+    assert [e["event"] for e in events] == [
+        "progress",
+        "message",
+        "progress",
+        "message",
+        "finish",
+    ]
     assert events[1]["text"] == "watch\nout \x1b[31m"
-    assert events[3]["reason"] == "The end." and events[3]["best"]["value"] == 0.25
+    assert events[3]["text"] == "A note."
+    assert events[4]["reason"] == "The end." and events[4]["best"]["value"] == 0.25
     assert no_control_codes(stream.getvalue())
 
 
@@ -174,7 +181,7 @@ def test_the_end_says_why_and_what_was_found(study: pb.DurableStudy, capsys: Any
     assert "No trial has succeeded: 0 ended" in capsys.readouterr().out
     told(study, 0.5, 0.25)
     with display(study, "plain") as shown:
-        shown.finish("Done.")
+        shown.finish("Done.\nRun it again.", ["A note."])
     said = capsys.readouterr().out
     assert said.splitlines()[:3] == [
         "Done.",
@@ -182,7 +189,20 @@ def test_the_end_says_why_and_what_was_found(study: pb.DurableStudy, capsys: Any
         f"  [red]x  {study.state.history.trial(1).config['[red]x']!r}",
     ]
     assert "Best in full: 0.5 at epochs=9 (trial 0):" in said
+    assert said.endswith("\nA note.\nRun it again.\n")
     assert "'\\x1b[2J'" in said and no_control_codes(said)
+
+
+def test_a_configuration_that_is_the_best_in_full_too_is_shown_once(
+    study: pb.DurableStudy, capsys: Any
+) -> None:
+    config = study.problem.prior.mode
+    study.add(config, 0.25, 3)
+    study.add(config, 0.5, 9)
+    with display(study, "plain") as shown:
+        shown.finish("Done.")
+    said = capsys.readouterr().out
+    assert said.endswith("Best in full: 0.5 at epochs=9 (trial 1), with the same configuration.\n")
 
 
 class Gone(io.StringIO):
@@ -259,8 +279,8 @@ def test_a_mistake_in_a_display_costs_the_display_only(capsys: Any) -> None:
         def tick(self) -> None:
             raise ZeroDivisionError("oops")
 
-        def finish(self, reason: str) -> None:
-            raise AssertionError(reason)
+        def finish(self, reason: str, notes: Sequence[str] = ()) -> None:
+            raise AssertionError(reason, notes)
 
     shown = SafeDisplay(Broken())
     shown.tick()

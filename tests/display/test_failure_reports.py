@@ -15,6 +15,7 @@ from priorband.display.failure_reports import (
     failure_lines,
     latest_failures,
     open_failures,
+    shown_study,
     summary_line,
 )
 from priorband.display.lines import JsonDisplay, PlainDisplay
@@ -27,7 +28,10 @@ EPOCHS = pb.Fidelity("epochs", 1, 9)
 HERE = CodeLine("train.py", 12, "train", "return 1 / 0")
 
 ADVICE: dict[FailureKind, list[str]] = {
-    "raised": ["Fix the error and run the same again."],
+    "raised": [
+        "Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again."
+    ],
     "diverged": [
         "A few such configurations do no harm: they rank last. If most of them diverge, look for a "
         "mistake in the objective, or narrow the space, such as the learning rate."
@@ -68,6 +72,21 @@ def test_each_kind_says_where_it_was_and_what_to_do(kind: FailureKind) -> None:
     ]
 
 
+def test_a_script_is_shown_with_what_it_printed_last_and_advice_of_its_own() -> None:
+    report = FailureReport(4, 1, "raised", "why", log=Path("log.txt"), output=("\x1b[2Ja", "  b"))
+    assert list(failure_lines([report], maximize=False)) == [
+        "trial 4, raised: why",
+        "  | \\x1b[2Ja",
+        "  |   b",
+        "  log: log.txt",
+        "  Fix the script or its `command` and run the same again. `priorband retry STUDY "
+        "--failed` repeats the trials that have failed.",
+    ]
+    silent = replaced(report, kind="invalid", output=())
+    *_, advice = failure_lines([silent], maximize=True)
+    assert advice.startswith("  Correct `metric` in the study file")
+
+
 def test_alike_failures_are_shown_once() -> None:
     newest = FailureReport(4, 1, "raised", "ValueError: 3", (HERE,))
     alike = replaced(newest, trial=2, reason="ValueError: 2")
@@ -75,10 +94,11 @@ def test_alike_failures_are_shown_once() -> None:
     assert list(failure_lines([newest, alike, other], maximize=False)) == [
         "trial 4, raised: ValueError: 3",
         "  train.py, line 12, in train: return 1 / 0",
-        "  alike: trial 2",
+        "  also failed like this: trial 2",
         "trial 1, raised: KeyError: 'x'",
         "  train.py, line 3, in train: return 1 / 0",
-        "  Fix the error and run the same again.",
+        "  Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.",
     ]
 
 
@@ -136,7 +156,8 @@ def test_plain_names_each_failure_once_and_its_place_the_first_time(tmp_path: Pa
         *(f"    {line}" for line in ADVICE["crashed"]),
         "failed: trial 1, raised: why",
         "    train.py, line 12, in train: return 1 / 0",
-        "    Fix the error and run the same again.",
+        "    Fix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.",
         "failed: trial 2, raised: why",
     ]
 
@@ -164,3 +185,10 @@ def test_json_has_an_event_for_each_failure(tmp_path: Path) -> None:
     }
     del failure["event"]
     assert progress["latest_failures"] == finish["latest_failures"] == [failure]
+
+
+def test_the_address_of_a_study_is_shown_as_it_is_and_a_folder_from_here(tmp_path: Path) -> None:
+    address = "postgresql://ann@host:5432/lab#digits"
+    assert shown_study(address) == address
+    assert shown_study(str(Path.cwd() / "runs" / "digits")) == "runs/digits"
+    assert shown_study(str(tmp_path)) == str(tmp_path)

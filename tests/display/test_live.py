@@ -14,6 +14,8 @@ from priorband.display import live, polling
 from priorband.display.live import LiveDisplay
 from priorband.display.overview import Overview, Running, study_overview
 from priorband.display.panel import panel
+from priorband.display.recent import NOTHING
+from priorband.display.recent_text import bests_text
 from priorband.display.summary import (
     budget_text,
     final_lines,
@@ -86,7 +88,7 @@ def test_the_panel_shows_what_matters(study: pb.DurableStudy) -> None:
     text = "\n".join(drawn(now, 120))
     for shown in (
         "[bold]study",
-        "3 ended (1 failed: 1 timeout), 2 running",
+        "3 ended (1 failed: timeout), 2 running",
         "best     0.125 at epochs=1 (trial 1); in full 0.5 (trial 0)",
         "about 12 min left",
         "trial  rung  epochs  loss  elapsed",
@@ -94,6 +96,11 @@ def test_the_panel_shows_what_matters(study: pb.DurableStudy) -> None:
         "lost?",
     ):
         assert shown in text, text
+
+
+def test_the_best_over_time_is_shown_once_it_has_changed() -> None:
+    assert bests_text(replaced(NOTHING, bests=(0.5, 0.5)), 40) == ""
+    assert bests_text(replaced(NOTHING, bests=(0.5, 0.25)), 40).endswith(" 0.5 → 0.25")
 
 
 def test_many_trials_do_not_fill_the_screen(study: pb.DurableStudy) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from unittest import mock
 
 import priorband as pb
-from priorband.durable import dispatch
+from priorband.durable import clients
 from priorband.durable import open as opening
 from priorband.durable import study as durable
 from priorband.durable.messages import Assignment, Report
@@ -89,7 +89,7 @@ def fixed() -> Iterator[None]:
         mock.patch.object(journal.Transaction, "__init__", init),
         mock.patch.object(durable, "worker_name", name),
         mock.patch.object(opening, "worker_name", name),
-        mock.patch.object(dispatch, "this_process", lambda: OWNER),
+        mock.patch.object(clients, "this_process", lambda: OWNER),
         mock.patch.object(os, "urandom", lambda n: bytes(next(byte) % 256 for _ in range(n))),
     ):
         yield

@@ -143,7 +143,9 @@ def test_a_retried_promotion_resumes_the_checkpoint_of_its_parent(
     pb.tune(fails_once, SPACE, EPOCHS, budget=pb.Budget(trials=15), **options)  # type: ignore[arg-type]  # mixed
     (tmp_path / "broken").unlink()
     assert main(["retry", str(tmp_path), "--kind", "raised"]) == 0
-    assert capsys.readouterr().out.startswith("Queued to be tried next: 3 trials.\n")
+    assert capsys.readouterr().out.startswith(
+        "Queued to be tried first when the study runs again: 3 trials.\n"
+    )
     pb.tune(fails_once, budget=pb.Budget(trials=18), **options)  # type: ignore[arg-type]  # mixed
     begun = (tmp_path / "begun.txt").read_text().split("\n")
     assert begun[9:12] == ["9 1 3", "10 1 3", "11 1 3"]

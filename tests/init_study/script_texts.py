@@ -45,7 +45,7 @@ def source(text: str, word: str = "train.py") -> ScriptSource:
     return ScriptSource(Path(word), word, ast.parse(text), text)
 
 
-def draft_of(text: str, word: str = "train.py") -> Draft:
+def draft_of(text: str, word: str = "train.py", fixed: tuple[str, ...] = ()) -> Draft:
     """The draft for a script of this text."""
     script = source(text, word)
-    return script_draft(script, script_options(script))
+    return script_draft(script, script_options(script), fixed)

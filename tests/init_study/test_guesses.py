@@ -27,6 +27,7 @@ def test_the_documentation_has_the_table_of_the_code() -> None:
         ("batch_size", "integer", 2, {"ordinal": [1, 2, 4, 8], "prior": 2}),
         ("num_layers", "integer", 3, {"integer": [1, 6], "prior": 3}),
         ("kernel_size", "integer", 3, {"ordinal": [1, 3, 5, 7], "prior": 3}),
+        ("max-bins", "integer", 255, {"integer": [16, 255], "prior": 255}),
         ("label-smoothing", "float", 0.0, {"float": [0.0, 0.3], "prior": 0.0}),
         ("alpha", "float", 4.0, {"float": [0.4, 40.0], "log": True, "prior": 4.0}),
     ],

@@ -125,7 +125,7 @@ parser.add_argument("--n-trees", type=int, default=10)
 parser.add_argument("--learning-rate", type=float, default=.1)
 parser.add_argument("--problem", default="classification", choices=["classification", "regression"])
 parser.add_argument("--n-features", type=int, default=20)
-parser.add_argument("--max-bins", type=int, default=255)
+parser.add_argument("--n-bags", type=int, default=255)
 args = parser.parse_args()
 print("score: {:.4f}".format(1))
 print("score duration: {:.3f}s,".format(1))
@@ -134,8 +134,44 @@ print("score duration: {:.3f}s,".format(1))
 
 def test_whole_numbers_without_a_rule_are_written_as_comments() -> None:
     text = study_file_text(draft_of(BOOSTING))
-    assert "\n# max-bins = { integer = [63, 1020], log = true, prior = 255 }\n" in text
+    assert "\n# n-bags = { integer = [63, 1020], log = true, prior = 255 }\n" in text
     study = tomllib.loads(text)
     assert [*study["space"]] == ["n-leaf-nodes", "learning-rate"]
     assert study["fidelity"] == {"name": "n_trees", "min": 1, "max": 10}
     assert study["metric"] == {"name": "score", "goal": "maximize"}
+
+
+MADE_DATA = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--n-trees", type=int, default=10)
+parser.add_argument("--learning-rate", type=float, default=0.1)
+parser.add_argument("--missing-fraction", type=float, default=0)
+parser.add_argument("--n-samples-max", type=int, default=int(1e6))
+parser.add_argument("--n-features", type=int, default=20)
+args = parser.parse_args()
+print("score: {:.4f}".format(1))
+"""
+
+
+def test_how_much_data_is_missing_is_no_hyperparameter() -> None:
+    draft = draft_of(MADE_DATA)
+    assert [made.name for made in draft.searched] == ["learning-rate"]
+    assert dict(draft.left_out)["--missing-fraction"] == "what the task is"
+    text = study_file_text(draft)
+    assert 'to the command, with its\n# value as the next string: "--name", "value".' in text
+
+
+def test_a_script_without_checkpoints_starts_over() -> None:
+    [note] = draft_of(MADE_DATA).notes
+    assert note.endswith("so a longer training of a configuration starts over.")
+    assert draft_of(MADE_DATA, fixed=("--n-trees=3",)).notes == ()
+
+
+def test_words_for_the_script_end_the_command_and_are_not_searched() -> None:
+    draft = draft_of(MADE_DATA, fixed=("--n-samples-max", "1000", "--learning-rate={x}"))
+    assert draft.command[-3:] == ("--n-samples-max", "1000", "--learning-rate={{x}}")
+    assert draft.entries == () and "--n-samples-max" not in dict(draft.left_out)
+    fixed = draft_of(ARGPARSE, fixed=("--lr", "0.1", "--epochs", "3", "--output-dir", "x"))
+    assert fixed.fidelity.value is None and "--resume" in dict(fixed.left_out)
+    assert fixed.command[-6:] == ("--lr", "0.1", "--epochs", "3", "--output-dir", "x")

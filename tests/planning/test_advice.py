@@ -32,7 +32,7 @@ def test_thousands_of_trials_before_the_first_promotion_are_worth_a_warning() ->
 def test_a_ladder_whose_top_the_budget_does_not_reach_is_worth_a_warning() -> None:
     text = warned(EPOCHS, "hyperband", budget=3, workers=1)
     assert text.startswith("No promoted trial reaches epochs=81 within the budget: the highest is")
-    found = re.search(r"Take low=(\d+) for `epochs` \((\d) rungs\) or budget=(\d+)\.", text)
+    found = re.search(r"Use low=(\d+) for `epochs` \((\d) rungs\) or budget=(\d+)\.", text)
     assert found
     shorter = pb.Fidelity("epochs", int(found[1]), 81)
     assert len(pb.plan(shorter).rungs) == int(found[2])
@@ -44,7 +44,7 @@ def test_a_budget_below_one_bracket_is_worth_a_warning() -> None:
     text = warned(EPOCHS, "hyperband", budget=0.5, workers=1)
     assert text.startswith(
         "The budget ends before the first promotion: it allows 41 trials, and with 5 rungs a "
-        "bracket starts with 81. Take "
+        "bracket starts with 81. Use "
     )
 
 
@@ -65,6 +65,6 @@ def test_more_workers_than_the_budget_can_feed_are_worth_a_warning() -> None:
     text = warned(EPOCHS, "random", budget=8, workers=32)
     assert text == (
         "The budget cannot feed 32 workers: they are idle 75 % of the time, and 24 of them never "
-        "get a trial. Take workers=8, or a larger budget."
+        "get a trial. Use workers=8, or a larger budget."
     )
     assert pb.plan(EPOCHS, "random", budget=8, workers=8).warnings == ()

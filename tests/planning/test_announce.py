@@ -29,8 +29,8 @@ def test_a_study_begins_with_its_plan_in_three_lines(
     assert capsys.readouterr().out.splitlines()[:3] == [
         "Plan: 14 trials, 4 of them promotions, 3.3 trainings, brackets 9→3→1.",
         "The first promotion comes after 18 epochs, the first full result after 9 epochs.",
-        "All ends after 30 epochs; workers are idle 0 % of the time, if promotions resume from "
-        "checkpoints.",
+        "If promotions resume from checkpoints, the study ends after 30 epochs; workers are idle "
+        "0 % of the time.",
     ]
     tuned(tmp_path, show="plain", budget=4)
     assert "Plan:" not in capsys.readouterr().out
@@ -40,6 +40,25 @@ def test_warnings_come_with_the_plan(tmp_path: Path, capsys: pytest.CaptureFixtu
     tuned(tmp_path, show="plain", budget=1.5)
     fourth = capsys.readouterr().out.splitlines()[3]
     assert fourth.startswith("Warning: The budget ends before the first promotion")
+
+
+def test_lines_that_are_wider_than_the_terminal_are_broken_between_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.limit(2)
+        announce(study, 1, "live")
+    assert capsys.readouterr().out.splitlines() == [
+        "Plan: 10 trials, 2 trainings, brackets 9.",
+        "No trial is promoted; the first full result comes after 9",
+        "  epochs.",
+        "The study ends after 18 epochs; workers are idle 0 % of the",
+        "  time.",
+        "Warning: The budget ends before the first promotion: it",
+        "  allows 10 trials, and with 3 rungs a bracket starts with",
+        "  9. Use budget=3.",
+    ]
 
 
 def test_programs_get_one_object_and_quiet_nothing(
@@ -61,7 +80,7 @@ def test_a_huge_study_is_planned_in_part(tmp_path: Path) -> None:
     assert planned is not None and planned.capped and len(planned.jobs) == AT_START
     assert planned.warnings[0].startswith(
         f"No trial is promoted among the first {AT_START:,}: with 9 rungs, a bracket starts with "
-        "6,561 trials. Take low="
+        "6,561 trials. Use low="
     )
 
 

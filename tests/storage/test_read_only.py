@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stored_studies import EPOCHS, SPACE, Shapes, events, loss, tell_some
@@ -16,6 +17,7 @@ from waiting import LONGEST
 import priorband as pb
 from priorband.errors import StorageError
 from priorband.repair.check import check
+from priorband.storage.permissions import require_writable
 from priorband.storage.read_only_database import ReadOnlyDatabase
 
 NOBODY = 65534
@@ -348,3 +350,20 @@ def test_nothing_is_written_to_a_study_that_is_open_to_be_read(where: str) -> No
         with pytest.raises(StorageError, match="opened with read_only=True"):
             study.journal.beat("me", [], 60)
     assert "://" in where or not (Path(where) / "study.lock").exists()
+
+
+def test_a_file_that_is_removed_meanwhile_needs_no_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path / "study.db-shm"
+    index.touch()
+    real = os.access
+
+    def access(path: Any, *arguments: Any, **options: Any) -> bool:
+        if path == index:
+            index.unlink(missing_ok=True)  # as SQLite does when the last process closes it
+        return real(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "access", access)
+    require_writable(tmp_path)
+    assert not index.exists()

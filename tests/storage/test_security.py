@@ -187,7 +187,7 @@ def test_odd_names_survive_a_round_trip(
     host = "host' \"; -- <b>🙂"
     mine = identity.this_process()
     owner = identity.Owner(host, host, host, mine.pid, host)
-    monkeypatch.setattr("priorband.durable.dispatch.this_process", lambda: owner)
+    monkeypatch.setattr("priorband.durable.clients.this_process", lambda: owner)
     folder = place if storage == "postgres" else None
     with pb.open_study(where, space, EPOCHS, folder=folder) as study:
         study.queue(config)

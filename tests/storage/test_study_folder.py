@@ -51,6 +51,13 @@ def test_a_place_that_takes_no_folders_is_refused_at_once() -> None:
         )
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+def test_the_error_of_the_system_is_not_shown_above_it() -> None:
+    with pytest.raises(ArgumentError) as caught:
+        create_folder(Path("/proc/resnet"))
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
+
+
 def test_a_folder_above_that_vanishes_is_worth_another_try(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

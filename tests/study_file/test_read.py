@@ -165,7 +165,8 @@ MESSAGES = {
     ),
     "a prior out of range": (
         changed("prior = 1e-3", "prior = 1"),
-        "study.toml:7:50: `prior` must be a number in [1e-05, 0.1], got 1.",
+        "study.toml:7:50: `prior` must be a number in [1e-05, 0.1], got 1. "
+        "Choose another value, or widen the range.",
         "  7 | lr = { float = [1e-5, 1e-1], log = true, prior = 1 }",
         "    |                                                  ^",
     ),
@@ -367,3 +368,18 @@ def test_a_program_that_is_not_there_is_noted_before_anything_runs(tmp_path: Pat
         .splitlines()[0]
         .endswith("study.toml:1:12: There is no program `pythn3` on the PATH.")
     )
+
+
+@pytest.mark.parametrize("words", ['"python"', '"{python}", "-u"'])
+def test_a_script_that_is_not_there_is_noted_before_anything_runs(
+    words: str, tmp_path: Path
+) -> None:
+    file = read(changed('"python"', words), tmp_path)
+    (tmp_path / "training.py").touch()
+    with pytest.raises(StudyFileError) as error:
+        file.command_objective()
+    [said, line, carets] = str(error.value).splitlines()
+    assert said.endswith(f" There is no file `train.py` in {tmp_path}. Did you mean `training.py`?")
+    assert line[carets.index("^") : carets.rindex("^") + 1] == '"train.py"'
+    (tmp_path / "train.py").touch()
+    file.command_objective()

@@ -15,6 +15,7 @@ from waiting import wait_until
 
 import priorband as pb
 from priorband.display.overview import study_overview
+from priorband.workers import trial_process
 from priorband.workers.attempt import Attempt
 from priorband.workers.trial_starter import Start
 
@@ -113,7 +114,10 @@ def test_an_objective_may_report_from_several_threads(tmp_path: Path) -> None:
     assert losses(tuned(reports_from_threads, tmp_path)) == [0.25]
 
 
-def test_nonsense_from_a_trial_ends_the_trial_and_not_the_worker(tmp_path: Path) -> None:
+def test_nonsense_from_a_trial_ends_the_trial_and_not_the_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_process, "AFTER_TERM", 0.1)
     with tuned(sends_nonsense, tmp_path, retries={"crashed": 1}) as study:
         assert study.ledger.failures == {"crashed": 1}
 

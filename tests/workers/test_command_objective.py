@@ -89,8 +89,22 @@ def test_a_script_gets_its_trial_as_words_and_in_the_environment(tmp_path: Path)
             REPORT.format({"loss": 1}),
             "invalid",
             "the script ended with exit code 0, but did not report `val_loss`. It reported `loss`: "
-            "is one of them meant by `metric`? Call priorband.report_metric(val_loss=0.31) in it, "
-            "or print val_loss=0.31.",
+            "is that meant by `metric`? Call priorband.report_metric(val_loss=0.31) in it, or "
+            "print val_loss=0.31.",
+        ),
+        (
+            "print('lr=0.1, score: 0.9')",
+            "invalid",
+            "the script ended with exit code 0, but did not report `val_loss`. It reported `lr`, "
+            "`score`: is one of them meant by `metric`? Call priorband.report_metric(val_loss=0.31)"
+            " in it, or print val_loss=0.31.",
+        ),
+        (
+            "print('lr=0.1, val_los=0.9')",
+            "invalid",
+            "the script ended with exit code 0, but did not report `val_loss`. It reported "
+            "`val_los`: is that meant by `metric`? Call priorband.report_metric(val_loss=0.31) in "
+            "it, or print val_loss=0.31.",
         ),
     ],
 )
@@ -105,6 +119,9 @@ def test_the_last_lines_of_standard_error_are_kept(tmp_path: Path) -> None:
     end = ended(tmp_path, "print('x' * 9, file=sys.stderr); raise ValueError('bad lr')")
     trace = end["traceback"].splitlines()
     assert trace[0] == "x" * 9 and trace[-1] == "ValueError: bad lr"
+    assert end["output"] == trace[-5:]
+    log = (tmp_path / "s" / "trials" / "0" / "log-1.txt").read_text()
+    assert "Fix the script or its `command` and run the same again." in log
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -146,6 +163,32 @@ def test_exit_code_75_hands_the_trial_back_and_its_checkpoint_is_resumed(tmp_pat
     end = ended(tmp_path, HANDS_BACK)
     assert end["loss"] == 4 and end["attempt"] == 2
     assert "returned" in end["kinds"]
+
+
+@pytest.mark.parametrize(
+    ("code", "attempts", "reason"),
+    [
+        ("sys.exit(75)", 5, "the script ended with exit code 75, for the 5th time"),
+        (
+            "print('epoch 4 val_loss=0.5'); sys.exit(75)",
+            6,
+            "the script ended with exit code 75 at step 4, for the 5th time",
+        ),
+        (
+            "print('epoch', min(2, int(ENV['PRIORBAND_ATTEMPT'])), 'val_loss=1'); sys.exit(75)",
+            7,
+            "the script ended with exit code 75 at step 2, for the 5th time",
+        ),
+    ],
+)
+def test_a_script_that_always_hands_back_fails_in_the_end(
+    code: str, attempts: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("priorband.workers.command_objective._LONGEST_PAUSE", 0.0)
+    end = ended(tmp_path, code)
+    assert (end["kind"], end["attempt"]) == ("raised", attempts)
+    assert end["reason"] == f"{reason} in a row without coming further"
+    assert end["kinds"].count("returned") == attempts - 1
 
 
 def test_a_time_limit_ends_a_script(tmp_path: Path) -> None:

@@ -127,9 +127,9 @@ def test_a_wrong_number_of_arguments_is_refused_before_anything_is_made(
     with pytest.raises(pb.errors.MethodError) as raised:
         pb.tune(objective, SPACE, EPOCHS, budget=1, study=tmp_path / "s")
     assert str(raised.value) == (
-        f"`objective`: {shown} is called with one argument, the trial, and cannot take exactly "
-        "that. The settings are in `trial.config`, how long to train is in `trial.fidelity`. For "
-        "example:\n    def train(trial):\n"
+        f"`objective` must take exactly one argument, the trial, got {shown}. The settings are in "
+        "`trial.config`, how long to train is in `trial.fidelity`. For example:\n"
+        "    def train(trial):\n"
         '        return fit(lr=trial.config["lr"], epochs=trial.fidelity)'
     )
     assert not (tmp_path / "s").exists()
@@ -162,7 +162,10 @@ def test_a_failure_keeps_own_frames_and_its_log_has_the_traceback(
     log = (tmp_path / "trials/0/log-1.txt").read_text()
     assert "Traceback (most recent call last)" in log and "json/decoder.py" in log
     assert "\nraised: JSONDecodeError: Expecting property name" in log
-    assert log.endswith("\nFix the error and run the same again.\n")
+    assert log.endswith(
+        "\nFix the error and run the same again. "
+        "`priorband retry STUDY --failed` queues the failed trials again.\n"
+    )
     assert log.startswith("training\n") is (start != "same-process")
 
 

@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 from objectives import EPOCHS, GATE, SPACE
 from single_trial import trial_end
+from waiting import LONGEST
 
 import priorband as pb
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.workers import trial_starter
 from priorband.workers.guarded_process import GuardedProcess
+from priorband.workers.trial_process import TrialProcess
 from priorband.workers.trial_runner import WorkerOptions
 from priorband.workers.trial_starter import STARTS, Start
 from priorband.workers.worker import Worker
@@ -189,22 +191,56 @@ def change_environment() -> None:
     os.environ["A_LOSS"] = "2.5"
 
 
-def kills_server(trial: pb.Attempt) -> float:
-    killed = Path(os.environ[GATE], "killed")
-    if not killed.exists():
-        killed.touch()
-        os.kill(server_pid(), signal.SIGKILL)
+KILLS_SERVER = """
+import os, signal
+importer = os.getpid()
+def value(trial):
+    with open(os.path.join(os.environ["GATE"], "attempts"), "a") as file:
+        print(trial.attempt, file=file)
+    if trial.attempt == 1:
+        os.kill(importer, signal.SIGKILL)
         while True:  # the guards send SIGTERM first, which is handled
             signal.pause()
     return 0.5
+"""
+SAYS_NOTHING = """
+import multiprocessing
+from priorband.workers import warm_server
+send = warm_server._send
+def send_no_pid(channel, message):
+    while "pid" in message:
+        signal.pause()
+    send(channel, message)
+if multiprocessing.current_process().name != "MainProcess":
+    warm_server._send = send_no_pid
+"""
 
 
 @linux
-def test_a_server_that_dies_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(GATE, str(tmp_path))
-    ended = trial_end(tmp_path / "study", kills_server)
-    assert (tmp_path / "killed").exists() and ended["loss"] == 0.5
-    assert ended["attempt"] in (1, 2)  # 1 if it died before it said that it had forked the trial
+@pytest.mark.parametrize(
+    "text", [KILLS_SERVER, KILLS_SERVER + SAYS_NOTHING], ids=["says so", "says nothing"]
+)
+@pytest.mark.parametrize("looks_late", [False, True])
+def test_a_trial_whose_server_dies_gets_another_attempt(
+    tmp_path: Path,
+    make_module: MakeModule,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    looks_late: bool,
+) -> None:
+    """Also if it dies before it has said that it forked the trial."""
+    receive = TrialProcess.receive
+
+    def receive_late(child: TrialProcess, seconds: float) -> list[dict[str, Any]]:
+        child.process.join(LONGEST)
+        return receive(child, seconds)
+
+    if looks_late:
+        monkeypatch.setattr(TrialProcess, "receive", receive_late)
+    module = make_module("kills_its_server", text.replace("GATE", GATE))
+    ended = trial_end(tmp_path / "study", module.value)
+    assert (ended["loss"], ended["attempt"]) == (0.5, 2)
+    assert (tmp_path / "attempts").read_text().split() == ["1", "2"]
 
 
 STARTS_PROCESS = """

@@ -16,6 +16,7 @@ from single_trial import trial_end
 from waiting import wait_until
 
 import priorband as pb
+from priorband.workers import trial_process
 
 Objective = Callable[[pb.Attempt], Any]
 
@@ -102,7 +103,10 @@ def test_failures_are_told_apart(
 
 
 @pytest.mark.parametrize("limit", ["trial_seconds", "step_seconds"])
-def test_a_trial_that_hangs_is_ended(tmp_path: Path, limit: str) -> None:
+def test_a_trial_that_hangs_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(trial_process, "AFTER_TERM", 0.1)
     ended = trial_end(tmp_path, hangs, **{limit: 1.0})
     assert ended["kind"] == "timeout" and "1 s" in ended["reason"]
 

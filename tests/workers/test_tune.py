@@ -23,17 +23,22 @@ from priorband.workers import open_with_retry
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=slow), 2])
 def test_promoted_trials_run_the_missing_epochs_only(tmp_path: Path, workers: int) -> None:
-    tuned = pb.tune(
-        counted, SPACE, EPOCHS, budget=3, workers=workers, study=tmp_path / "s", show="quiet"
-    )
+    promoted, budget = False, 2
+    while not promoted:  # if a worker is slow, the other one may begin the next bracket
+        budget += 1
+        where = tmp_path / "s"
+        tuned = pb.tune(
+            counted, SPACE, EPOCHS, budget=budget, workers=workers, study=where, show="quiet"
+        )
+        with pb.open_study(tmp_path / "s") as study:
+            promoted = any(trial.parent is not None for trial in study.state.history.trials)
     with pb.open_study(tmp_path / "s") as study:
         told = [from_json(row.body) for row in study.journal.read(0) if row.kind == "told"]
         epochs = sum(len(one["metrics"]["ran"]) for one in told)
         history = study.state.history
         assert epochs == history.spent == study.spending().trainings * EPOCHS.high
-        assert tuned.spending.trainings >= 3
+        assert tuned.spending.trainings >= budget
         assert study.replay().exact
-        assert any(trial.parent is not None for trial in history.trials)
 
 
 def test_without_checkpoints_a_promotion_costs_the_whole(tmp_path: Path) -> None:

@@ -251,8 +251,16 @@ def test_options_shape_the_ladder_and_the_scheduler() -> None:
 
 
 BAD_OPTIONS: list[tuple[str, dict[str, Any], str]] = [
-    ("hyperband", {"etaa": 4}, "takes no option 'etaa'. Did you mean 'eta'? Known: eta, incum"),
-    ("hyperband", {"promotion": "neps"}, "'hyperband' takes no option 'promotion'. Known: eta"),
+    (
+        "hyperband",
+        {"etaa": 4},
+        "takes no option 'etaa'. Did you mean 'eta'? Known: bases, eta, incum",
+    ),
+    (
+        "hyperband",
+        {"promotion": "neps"},
+        "'hyperband' takes no option 'promotion'. Known: bases, eta",
+    ),
     ("hyperband", {"scheduler": 1}, "takes no option 'scheduler'"),
     ("hyperband", {"eta": 1}, "`eta` must be a whole number of at least 2, got 1."),
     ("hyperband", {"eta": -3}, "`eta` must be a whole number of at least 2, got -3."),

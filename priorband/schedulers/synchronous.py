@@ -5,14 +5,17 @@ bracket starts. Promotions in older brackets come before new trials.
 """
 
 from collections.abc import Callable, Iterable
-from typing import final
+from typing import Any, final
 
 from priorband.brackets import ready_brackets
+from priorband.errors import MethodError
+from priorband.ladder import Ladder
+from priorband.numeric import whole
 from priorband.schedulers.base import Promote, Sample, unpromoted
 from priorband.state import State
 from priorband.streams import RandomSource
 from priorband.trial import Observation, Slot
-from priorband.values import frozen
+from priorband.values import frozen, repr_without_defaults, settle
 
 
 @final
@@ -41,21 +44,54 @@ class SuccessiveHalving:
 class Hyperband:
     """Hyperband: brackets by turns, from many trials on the lowest rung to a few full trainings.
 
+    Args:
+        bases: The base rungs of the brackets, in the order in which the brackets take turns. Rungs
+            that a study does not have are left out; if it has none of them, brackets start on its
+            highest rung. By default all rungs, from the lowest to the highest.
+
+    Raises:
+        MethodError: If `bases` is empty or has something else than rungs, which count from 0.
+
     Example:
         >>> from priorband import Optimizer
         >>> from priorband.samplers import FromUniform
         >>> method = Optimizer(Hyperband(), FromUniform())
+        >>> without_the_shortest_brackets = Optimizer(Hyperband(bases=(0, 1)), FromUniform())
     """
+
+    bases: tuple[int, ...] | None = None
+
+    __repr__ = repr_without_defaults("bases")
+
+    def __post_init__(self) -> None:
+        if self.bases is not None:
+            settle(self, bases=_checked_bases(self.bases))
 
     def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
-        rungs = state.ladder.top + 1
-        return _next(state, lambda bracket: bracket % rungs)
+        bases = self._turns(state.ladder)
+        return _next(state, lambda bracket: bases[bracket % len(bases)])
+
+    def _turns(self, ladder: Ladder) -> tuple[int, ...]:
+        """The base rungs of a ladder, in the order in which brackets take turns."""
+        if self.bases is None:
+            return tuple(range(ladder.top + 1))
+        return tuple(base for base in self.bases if base <= ladder.top) or (ladder.top,)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:
         """Return those of some ended trials that are still among the best of their rung."""
         return _promotable(state, trials)
+
+
+def _checked_bases(bases: Any) -> tuple[int, ...]:
+    listed = tuple(bases) if isinstance(bases, tuple | list) else ()
+    if not listed or not all(whole(base) and base >= 0 for base in listed):
+        raise MethodError(
+            "`bases` must be a list of base rungs, which count from 0, such as (0, 1), got "
+            f"{bases!r}. Leave it out for all of them."
+        )
+    return tuple(int(base) for base in listed)
 
 
 def _next(state: State, new_base: Callable[[int], int]) -> Sample | Promote:

@@ -21,7 +21,11 @@ from priorband.streams import RandomSource
 from priorband.testing import check_scheduler, example_space, play
 from priorband.trial import Slot
 
-SYNCHRONOUS: tuple[Scheduler, ...] = (SuccessiveHalving(), Hyperband())
+SYNCHRONOUS: tuple[Scheduler, ...] = (
+    SuccessiveHalving(),
+    Hyperband(),
+    Hyperband(bases=(0, 1)),
+)
 ASYNCHRONOUS: tuple[Scheduler, ...] = (
     ASHA(),
     ASHA(promotion="neps"),
@@ -77,7 +81,8 @@ def test_synchronous_brackets_are_filled_exactly_when_nothing_fails(scheduler: S
     ladder, brackets = study.state.ladder, study.state.history.brackets
     slots = Counter(trial.slot for trial in study.state.history.trials)
     for bracket in range(brackets - 1):
-        base = bracket % 3 if isinstance(scheduler, Hyperband) else 0
+        bases = scheduler.bases or (0, 1, 2) if isinstance(scheduler, Hyperband) else (0,)
+        base = bases[bracket % len(bases)]
         members = [slots[Slot(bracket, rung)] for rung in range(base, 3)]
         assert members == list(ladder.brackets[base])
 

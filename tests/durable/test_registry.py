@@ -15,6 +15,7 @@ from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
 from priorband.samplers.simple import FromUniform
 from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.synchronous import Hyperband
 from priorband.space.parameters import Float
 from priorband.space.space import Space
 from priorband.values import field_defaults, frozen, replaced
@@ -69,6 +70,15 @@ def test_a_later_field_is_stored_only_where_it_is_not_the_default(renamed: None)
     assert from_data({"@": "FromUniform", "spread": 2.0}) == LaterUniform(2.0)
     with pytest.raises(FormatError):
         from_data({"@": "FromUniform", "width": 2.0})
+
+
+def test_hyperband_stores_chosen_bases_only() -> None:
+    assert to_data(Hyperband()) == {"@": "Hyperband"}
+    stored = to_data(Hyperband(bases=(0, 1)))
+    assert stored == {"@": "Hyperband", "bases": {"@": "tuple", "items": [0, 1]}}
+    assert from_data(stored) == Hyperband(bases=(0, 1))
+    with pytest.raises(FormatError):
+        from_data({"@": "Hyperband", "bases": "01"})
 
 
 def test_an_older_study_agrees_with_the_default_of_a_later_field(renamed: None) -> None:

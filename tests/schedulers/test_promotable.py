@@ -41,7 +41,11 @@ class Own:
 
 
 SPACE = Space({"x": Float(0, 1, prior=0.3)})
-SYNCHRONOUS: tuple[Scheduler, ...] = (SuccessiveHalving(), Hyperband())
+SYNCHRONOUS: tuple[Scheduler, ...] = (
+    SuccessiveHalving(),
+    Hyperband(),
+    Hyperband(bases=(0, 1)),
+)
 ASYNCHRONOUS: tuple[Scheduler, ...] = (
     *(ASHA(), ASHA("neps"), AsyncHyperband(), AsyncHyperband("neps"), Own(AsyncHyperband())),
 )

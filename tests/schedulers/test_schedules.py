@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from priorband import Fidelity, Float, History, Optimizer, Run, Space, Study, Trial, simulate
+from priorband.errors import MethodError
 from priorband.named_methods import optimizer
 
 Objective = Callable[[Mapping[str, Any], float], float]
@@ -22,6 +23,7 @@ FOUR_WORKERS = (
     "3_1@15 11_2@15 12_2@15 13_2@21 8_2@21 14_2@33 15_0@39 16_0@42 17_0@42 18_0@45 19_0@45 "
     "20_0@48 21_0@48 22_0@48 23_0@51 24_1@51"
 )
+TWO_BRACKETS = "0_0 1_0 2_0 3_0 4_0 5_0 6_0 7_0 8_0 8_1 0_1 3_1 8_2 9_1 10_1 11_1 11_2 12_0 13_0"
 TEXTBOOK = (
     "0_0 1_0 2_0 0_1 3_0 4_0 5_0 3_1 6_0 7_0 8_0 8_1 8_2 9_0 10_0 11_0 11_1 12_0 13_0 14_0 14_1 "
     "15_0 16_0 17_0"
@@ -237,6 +239,33 @@ def test_successive_halving_repeats_the_first_bracket() -> None:
     bases = [run.outcome.fidelity for run in runs if run.outcome.trial.parent is None]
     assert set(bases) == {3} and len(bases) > 2 * 9
     assert jobs(study, runs)[:14] == [*ONE_WORKER.split()[:13], "9_0"]
+
+
+def test_brackets_with_chosen_bases_take_turns_in_the_order_given() -> None:
+    """Rungs 3, 9, 27: nine trials, three and one; then three and one; then nine again."""
+    study, runs = schedule(optimizer("hyperband", bases=[0, 1]))
+    assert opening(jobs(study, runs), TWO_BRACKETS) == TWO_BRACKETS
+    study, runs = schedule(optimizer("hyperband", bases=(2, 0)))
+    assert opening(jobs(study, runs), "0_2 1_2 2_2 3_0 4_0") == "0_2 1_2 2_2 3_0 4_0"
+
+
+def test_bases_above_the_highest_rung_are_left_out() -> None:
+    study, runs = schedule(optimizer("hyperband", bases=(0, 1, 5)))
+    assert opening(jobs(study, runs), TWO_BRACKETS) == TWO_BRACKETS
+    study, runs = schedule(optimizer("hyperband", bases=(4,)))
+    assert {run.outcome.fidelity for run in runs} == {27}
+
+
+def test_all_bases_in_order_are_the_default() -> None:
+    assert schedule(optimizer("hyperband", bases=(0, 1, 2)))[1] == schedule("hyperband")[1]
+    assert repr(optimizer("hyperband").scheduler) == "Hyperband()"
+    assert repr(optimizer("hyperband", bases=[0]).scheduler) == "Hyperband(bases=(0,))"
+
+
+@pytest.mark.parametrize("bases", [(), (-1,), (0.5,), (True,), "01", 1, {0: 1}])
+def test_bases_that_are_no_rungs_are_refused(bases: Any) -> None:
+    with pytest.raises(MethodError, match="`bases` must be a list of base rungs"):
+        optimizer("hyperband", bases=bases)
 
 
 def test_equal_losses_are_promoted_by_age() -> None:

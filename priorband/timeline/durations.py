@@ -188,16 +188,15 @@ def _startup(ended: list[Took], high: float) -> float:
     for took in ended:
         by_root.setdefault(took.root, []).append(took)
         by_units.setdefault(took.units, []).append(took.seconds)
-    found = []
+    least, found = min(by_units), []
     for chain in by_root.values():
         short = min(chain, key=lambda took: took.units)
         long = max(chain, key=lambda took: took.units)
         if long.units > short.units:
             found.append(_intercept(short.units, short.seconds, long.units, long.seconds))
     if not found and len(by_units) > 1:
-        low, high = min(by_units), max(by_units)
-        found = [_intercept(low, median(by_units[low]), high, median(by_units[high]))]
-    least = min(by_units)
+        most = max(by_units)
+        found = [_intercept(least, median(by_units[least]), most, median(by_units[most]))]
     found.append(median(by_units[least]) / (1.0 + least / (USUAL_STARTUP * high)))
     shortest = min(took.seconds for took in ended)
     return median(min(max(seconds, 0.0), shortest) for seconds in found)

@@ -176,6 +176,15 @@ def test_longer_trials_than_any_so_far_are_expected_to_take_less_for_each_unit()
     assert seconds == pytest.approx(1.0 + 1.0 * 16 * 16**-0.15)
 
 
+def test_the_usual_startup_is_a_share_of_a_full_training_not_of_the_longest_so_far() -> None:
+    durations = Durations()
+    for root, units in enumerate((1.0, 1.0, 3.0)):
+        durations.add(Took(root, units, units, 2.0 * units))
+    model = durations.model(20)
+    assert model is not None  # between 0 by these, and 1.0: as long as a twentieth of 20 units
+    assert model.startup == pytest.approx(0.5)
+
+
 def test_the_decline_follows_the_trials_once_there_are_some() -> None:
     durations = Durations()
     for root in range(20):

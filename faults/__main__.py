@@ -109,11 +109,16 @@ def main(words: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__)
     _add_common_options(parser)
-    parser.set_defaults(fault="")
+    parser.set_defaults(fault="", plant="", seed=0)
     subparsers = parser.add_subparsers(metavar="fault")
     for name, fault in FAULTS.items():
         description = sys.modules[fault.run.__module__].__doc__
-        subparser = subparsers.add_parser(name, help=description, description=description)
+        subparser = subparsers.add_parser(
+            name,
+            help=description,
+            description=description,
+            argument_default=argparse.SUPPRESS,  # keep what was given before the name
+        )
         subparser.set_defaults(fault=name)
         _add_common_options(subparser)
         for option, (full, short) in fault.sizes.items():
@@ -123,14 +128,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_common_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that can be given before or after the name of a fault."""
     parser.add_argument(
         "--short", action="store_true", help="run the short form, in which times do not count"
     )
     parser.add_argument("--storage", choices=STORAGES, help="run in this storage only")
-    parser.add_argument(
-        "--plant", default="", choices=PLANTED_BUGS, help="a bug to plant, which must be found"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the random choices")
+    parser.add_argument("--plant", choices=PLANTED_BUGS, help="a bug to plant, which must be found")
+    parser.add_argument("--seed", type=int, help="of the random choices")
 
 
 def _results(name: str, fault: Fault, setting: Setting, arguments: Any) -> Iterator[Result]:

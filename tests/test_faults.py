@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from amounts import slow
 
+from faults.__main__ import _parser
+
 pytestmark = slow
 ROOT = Path(__file__).parent.parent
 FOUND, ALL_SKIPPED = 1, 77
@@ -55,6 +57,20 @@ def test_no_fault_harms_a_study(fault: str, storage: str) -> None:
     done = injected(fault, "--storage", storage)
     wrong = [line for line in done.stdout.splitlines() if line.endswith("FAIL")]
     assert done.returncode == 0, "\n".join([*wrong, done.stderr[-4000:]])
+
+
+def test_a_worker_that_ignores_the_reports_of_others_is_found() -> None:
+    done = injected("storm", "--storage=postgres", "--plant=posted-reports-ignored", "--fresh=0")
+    assert done.returncode == FOUND, done.stderr[-4000:]
+
+
+@pytest.mark.parametrize(
+    "words", [["--short", "--seed=3", "race"], ["race", "--seed=3", "--short"]]
+)
+def test_options_may_come_before_or_after_the_fault(words: list[str]) -> None:
+    arguments = _parser().parse_args(words)
+    given = arguments.fault, arguments.short, arguments.seed, arguments.plant, arguments.storage
+    assert given == ("race", True, 3, "", None)
 
 
 @pytest.mark.parametrize(("fault", "plant", "said", "size"), PLANTS)

@@ -87,6 +87,7 @@ class Checkpoints:
         self.config_digest = config_digest
         self.where = where
         self._tag = _hex_digits(study)
+        self._path = os.path.join(root, TRIALS)  # looked at for every trial: a `Path` takes longer
         self._held_by_worker = held
         self._root: HeldFolder | None = None
         self._trials: HeldFolder | None = None
@@ -159,8 +160,7 @@ class Checkpoints:
     @property
     def moved(self) -> bool:
         """Whether the path no longer leads to the folder that is held."""
-        path = os.path.join(self.root, TRIALS)  # looked at for every trial: a `Path` takes longer
-        return self._trials is not None and _place(path) != self._trials.place
+        return self._trials is not None and _place(self._path) != self._trials.place
 
     def knows(self, trial: int) -> bool:
         """Whether a trial has a folder. Most cheap trials have none."""

@@ -50,6 +50,8 @@ INSERT_LEASE = (
     f"INSERT INTO {{s}}lease ({_LEASE_COLUMNS}) "
     "VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 )
+_CHANGED = (f"{name} = excluded.{name}" for name in _LEASE_COLUMNS.split(", ")[1:])
+WRITE_LEASE = f"{INSERT_LEASE} ON CONFLICT (trial) DO UPDATE SET {', '.join(_CHANGED)}"
 DELETE_LEASE = "DELETE FROM {s}lease WHERE trial = %s"
 SUSPECT_LEASE = "UPDATE {s}lease SET suspected = %s WHERE trial = %s AND suspected IS NULL"
 SUSPECT_EXPIRED_LEASES = "UPDATE {s}lease SET suspected = %s WHERE until < %s AND suspected IS NULL"
@@ -60,7 +62,7 @@ RENEW_LEASE = (
 STATEMENTS = (
     *(SELECT_RECORDS, SELECT_PAGE, SELECT_NUMBERED_RECORDS, SELECT_LAST_NUMBER),
     *(SELECT_TRIAL_RECORDS, SELECT_FIRST_RECORD, SELECT_LEASES),
-    *(INSERT_RECORD, INSERT_LEASE, DELETE_LEASE),
+    *(INSERT_RECORD, INSERT_LEASE, WRITE_LEASE, DELETE_LEASE),
     *(SUSPECT_LEASE, SUSPECT_EXPIRED_LEASES, RENEW_LEASE),
 )
 
@@ -83,8 +85,8 @@ def write_statements(transaction: Transaction) -> list[Statement]:
     """The statements that write a transaction's changes."""
     statements: list[Statement] = [(INSERT_RECORD, tuple(row)) for row in transaction.appended]
     statements += [(DELETE_LEASE, (trial,)) for trial in sorted(transaction.dropped)]
-    for lease in transaction.written_leases.values():
-        statements += [(DELETE_LEASE, (lease.trial,)), (INSERT_LEASE, _lease_values(lease))]
+    written = transaction.written_leases.values()
+    statements += [(WRITE_LEASE, _lease_values(lease)) for lease in written]
     statements += [(SUSPECT_LEASE, (transaction.now, trial)) for trial in transaction.suspected]
     return statements
 

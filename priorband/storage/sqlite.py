@@ -40,13 +40,13 @@ from priorband.storage.snapshot_file import Snapshot, SnapshotFile, unpacked
 from priorband.storage.sqlite_file import (
     BUSY_TIMEOUT,
     DATABASE_NAME,
+    TranslatedErrors,
     connect,
     create_tables,
     has_tables,
     require_database,
     require_version,
     set_journal_mode,
-    translated_errors,
 )
 from priorband.storage.study_folder import create_folder
 from priorband.storage.wal_sync import WalSync
@@ -88,6 +88,7 @@ class SqliteJournal:
         self._mutex = threading.RLock()
         self._beat_mutex = threading.Lock()
         self._connections: dict[_Use, sqlite3.Connection] = {}
+        self._errors = TranslatedErrors(folder)
         self._files = OpenFiles(folder)
         self._head = HighWater(folder, self._files.open_folder)
         self._write_lock = WriteLock(folder, self._refuse_lost_files)
@@ -106,7 +107,7 @@ class SqliteJournal:
 
     def exists(self) -> bool:
         """Whether there is a study in the folder."""
-        with translated_errors(self.folder):
+        with self._errors:
             refuse_link(self.folder / DATABASE_NAME)
             path = self.folder / DATABASE_NAME
             if not path.exists() or path.stat().st_size <= 1:  # SQLite would delete its log
@@ -119,9 +120,9 @@ class SqliteJournal:
     def prepare(self) -> None:
         """Create the folder and the tables, unless they exist."""
         refuse_to_write(self)
-        with translated_errors(self.folder):
+        with self._errors:
             create_folder(self.folder)
-        with self._mutex, translated_errors(self.folder), self._write_lock.acquire():
+        with self._mutex, self._errors, self._write_lock.acquire():
             self._head.create()
             with closing(connect(self.folder, "mode=rwc")) as connection:
                 set_journal_mode(connection, self.folder)
@@ -132,7 +133,7 @@ class SqliteJournal:
 
     def read(self, after: int) -> list[Row]:
         """The records with numbers above `after`, in order. Needs no lock."""
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             seq, seal = self._read_head()
             rows = self._read_rows(_SQL[sql.SELECT_RECORDS], (after,))
             self._check_head(rows, after, seq, seal)
@@ -148,13 +149,13 @@ class SqliteJournal:
         No read transaction is open between two pages: one would keep the write-ahead log from
         being copied back.
         """
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             seq, seal = self._read_head()
             newest = self._query(lambda link: link.execute(_SQL[sql.SELECT_LAST_NUMBER]).fetchall())
             last, after = sql.last_number(newest, self.where), 0
         self._check_head([], last, seq, seal)
         while after < last:
-            with self._mutex, translated_errors(self.folder):
+            with self._mutex, self._errors:
                 rows = self._read_rows(_SQL[sql.SELECT_PAGE], (after, last, size))
                 sql.check_page(rows, self.where, after)
             after = rows[-1].seq
@@ -164,12 +165,12 @@ class SqliteJournal:
 
     def read_numbered(self, numbers: Sequence[int]) -> list[Row]:
         """The records with these numbers, in order. Needs no lock."""
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             return self._read_rows(sql.numbered(_SQL[sql.SELECT_NUMBERED_RECORDS], numbers))
 
     def first(self) -> Row | None:
         """The record that created the study; None if there is no study."""
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             self._query(lambda link: None)  # opens it, and raises an error if it is not a study
             head = self._read_head()  # before the tables: another process may create the study
             rows = self._query(self._first_rows)
@@ -179,12 +180,12 @@ class SqliteJournal:
 
     def trial_rows(self, trial: int) -> list[Row]:
         """The records of one trial, in order."""
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             return self._read_rows(_SQL[sql.SELECT_TRIAL_RECORDS], (trial,))
 
     def leases(self) -> list[Lease]:
         """The leases: which worker holds which trial. Needs no lock."""
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             return self._query(
                 lambda link: sql.checked_leases(link.execute(_SQL[sql.SELECT_LEASES]), self.where)
             )
@@ -247,7 +248,7 @@ class SqliteJournal:
                 meanwhile(rows)
 
         refuse_to_write(self)
-        with self._mutex, translated_errors(self.folder):
+        with self._mutex, self._errors:
             self._after_fork()
             with self._write_lock.acquire(catch_up), self._transaction(after) as transaction:
                 yield transaction
@@ -303,7 +304,8 @@ class SqliteJournal:
         Renewals are not synced: one that is lost in a power failure does no harm.
         """
         refuse_to_write(self)
-        with self._beat_mutex, translated_errors(self.folder):
+        with self._beat_mutex, self._errors:
+            self._after_fork()
             connection = self._connection("beat")
             self._refuse_lost_files(connection)
             try:
@@ -337,7 +339,7 @@ class SqliteJournal:
 
     def close(self) -> None:
         """Close the database and the lock file. A later call opens them again."""
-        with self._mutex, self._beat_mutex, translated_errors(self.folder):
+        with self._mutex, self._beat_mutex, self._errors:
             self._after_fork()
             if self._files.log_lost:
                 _keep_open(self._connections)
@@ -470,9 +472,8 @@ class SqliteJournal:
         """The connection for a use, opened if necessary.
 
         The one for reading is read-only: when it is closed, it leaves a damaged log as it is, so
-        that the log can be salvaged.
+        that the log can be salvaged. Call `_after_fork` before.
         """
-        self._after_fork()
         connection = self._connections.get(use)
         if connection is None or _closed(connection):
             require_database(self.folder)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import final
 from urllib.parse import quote
 
 from priorband.errors import DamagedError, FormatError, PriorbandError, StorageError
@@ -49,18 +50,33 @@ _TEMPORARY_ERRORS = {
 _NO_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-@contextmanager
-def translated_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of SQLite and of the file system into `StorageError` or `DamagedError`."""
-    try:
-        yield
-    except PriorbandError:
-        raise
-    except OSError as error:
+@final
+class TranslatedErrors:
+    """Turns errors of SQLite and of the file system into `StorageError` or `DamagedError`.
+
+    For a `with` statement, as often as needed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            _translate(error, self._folder)
+
+
+def _translate(error: BaseException, folder: Path) -> None:
+    """Raise the error that another stands for; nothing for one that says what it is."""
+    if isinstance(error, PriorbandError):
+        return
+    if isinstance(error, OSError):
         hint = " Check the permissions of the folder and of the files in it, and those of the disk."
         hint = hint if error.errno in _NO_PERMISSION else ""
         raise StorageError(f"{folder} cannot be read or written ({error}).{hint}") from error
-    except sqlite3.Error as error:
+    if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in _TEMPORARY_ERRORS:
             raise StorageError(f"{folder} {_TEMPORARY_ERRORS[code]} ({error}).") from error
@@ -68,7 +84,7 @@ def translated_errors(folder: Path) -> Iterator[None]:
         raise DamagedError(
             f"{folder / DATABASE_NAME} is damaged ({problem}). {salvage_hint(folder)}"
         ) from error
-    except UnicodeDecodeError as error:  # SQLite's message quotes a name that is not UTF-8
+    if isinstance(error, UnicodeDecodeError):  # SQLite's message quotes a name that is not UTF-8
         raise DamagedError(
             f"{folder / DATABASE_NAME} is damaged ({error.reason} in a name). "
             f"{salvage_hint(folder)}"

@@ -5,9 +5,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from priorband.benchmarks.priors import QUALITIES
 from priorband.cli.argument_types import STUDY, Command, above_zero, count
-from priorband.experiments.cases import RULES
+from priorband.experiments.cases import PRIORS, RULES
 from priorband.experiments.presets import PRESETS
 
 RESULTS = "bench-results"
@@ -25,14 +24,22 @@ def grammar(command: Command) -> None:
     presets = "; ".join(f"{name}: {preset.description}" for name, preset in PRESETS.items())
     run.add_argument("--preset", metavar="NAME", help=presets.replace("%", "%%"))
     for option, text in (
-        ("--benchmarks", "default: all available ones of the paper"),
+        ("--benchmarks", "default: all available ones of the paper, or of the preset"),
         ("--methods", "default: those of the preset"),
-        ("--priors", f"any of {', '.join(QUALITIES)} (default: all)"),
+        (
+            "--priors",
+            f"any of {', '.join(PRIORS)} (default: the preset's, or the paper's)",
+        ),
         ("--rules", f"any of {', '.join(RULES)} (default: those of the preset, or paper)"),
     ):
         run.add_argument(option, nargs="+", metavar="NAME", help=text)
     run.add_argument(
         "--seeds", type=count, metavar="N", help="number of seeds per benchmark, method and prior"
+    )
+    run.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the number of runs and how much CPU time they take, and run nothing",
     )
     run.add_argument("--budget", type=above_zero, help="full trainings per worker")
     run.add_argument(

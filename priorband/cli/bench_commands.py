@@ -10,14 +10,15 @@ from priorband.benchmarks.folder import data_folder, paper_folder
 from priorband.benchmarks.jahs import JAHS_FOLDER, jahs_folder
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import DataError, MethodError, SpaceError, suggestion
-from priorband.experiments.cases import RULES, CaseGrid
+from priorband.experiments.cases import PRIORS, RULES, CaseGrid
+from priorband.experiments.expected_cost import cost_text
 from priorband.experiments.open_runs import (
     losses_match,
     matching_records,
     recorded_studies,
     write_study,
 )
-from priorband.experiments.presets import cases_by_seed, preset_grids
+from priorband.experiments.presets import cases_by_seed, preset, preset_grids
 from priorband.experiments.progress import Progress
 from priorband.experiments.report import full_report
 from priorband.experiments.result_store import ResultStore
@@ -55,10 +56,16 @@ def run(args: argparse.Namespace) -> int:
     folders = experiment_folders(args)
     grids = _with_options(args, _grids(args, folders))
     if not args.benchmarks:
-        _print_missing(available_benchmarks(folders))
+        _print_missing(args.preset, folders)
+    cases = cases_by_seed(grids)
+    if args.dry_run:
+        store = ResultStore(folders.results)
+        todo = [case for case in cases if not store.has(case)]
+        print(f"{len(todo)} of {len(cases)} runs to do. {cost_text(todo)}".rstrip())
+        return 0
     progress = Progress(args.processes)
     try:
-        run_cases(cases_by_seed(grids), folders, args.processes, progress)
+        run_cases(cases, folders, args.processes, progress)
     except KeyboardInterrupt:
         progress.stop()
         print("Stopped. Finished runs are kept: run the same command to continue.", file=sys.stderr)
@@ -110,9 +117,8 @@ def open_run(args: argparse.Namespace) -> int:
 def _grids(args: argparse.Namespace, folders: Folders) -> list[CaseGrid]:
     _check_names(args)
     if args.preset is not None:
-        return preset_grids(
-            args.preset, args.benchmarks or [entry.name for entry in available_benchmarks(folders)]
-        )
+        available = [entry.name for entry in preset_benchmarks(args.preset, folders)]
+        return preset_grids(args.preset, args.benchmarks or available)
     if not args.benchmarks or not args.methods:
         raise MethodError("Use --preset, or both --benchmarks and --methods.")
     return [
@@ -120,10 +126,15 @@ def _grids(args: argparse.Namespace, folders: Folders) -> list[CaseGrid]:
     ]
 
 
-def _print_missing(available: Sequence[CatalogueEntry]) -> None:
-    """Print which of the paper's benchmarks are missing, and which have stand-ins."""
-    names = {entry.paper_name for entry in catalogue_entries().values() if entry.paper_name}
-    missing = sorted(names - {entry.paper_name for entry in available})
+def _print_missing(name: str | None, folders: Folders) -> None:
+    """Print which benchmarks of a preset are missing, and which have stand-ins."""
+    available = preset_benchmarks(name, folders)
+    wanted = preset(name).benchmarks if name is not None else ()
+    if wanted:
+        missing = sorted(set(wanted) - {entry.name for entry in available})
+    else:
+        names = {entry.paper_name for entry in catalogue_entries().values() if entry.paper_name}
+        missing = sorted(names - {entry.paper_name for entry in available})
     stand_ins = [entry.title for entry in available if entry.is_stand_in]
     notes = [f"Missing: {', '.join(missing)}."] * bool(missing)
     notes += [f"Replaced by stand-ins: {', '.join(stand_ins)}."] * bool(stand_ins)
@@ -139,11 +150,20 @@ def _check_names(args: argparse.Namespace) -> None:
     for name in args.benchmarks or ():
         catalogue_entry(name)
     for name in args.priors or ():
-        if name not in QUALITIES:
-            raise SpaceError(f"Unknown prior {name!r}. {suggestion(name, QUALITIES)}")
+        if name not in PRIORS:
+            raise SpaceError(f"Unknown prior {name!r}. {suggestion(name, PRIORS)}")
     for name in args.rules or ():
         if name not in RULES:
             raise MethodError(f"Unknown rules {name!r}. {suggestion(name, RULES)}")
+
+
+def preset_benchmarks(name: str | None, folders: Folders) -> Sequence[CatalogueEntry]:
+    """The benchmarks of a preset that can be run."""
+    wanted = preset(name).benchmarks if name is not None else ()
+    if not wanted:
+        return available_benchmarks(folders)
+    entries = map(catalogue_entry, wanted)
+    return [entry for entry in entries if not entry.missing(folders.data)]
 
 
 def available_benchmarks(folders: Folders) -> Sequence[CatalogueEntry]:
@@ -162,9 +182,11 @@ def _with_options(args: argparse.Namespace, grids: list[CaseGrid]) -> list[CaseG
         for name in ("benchmarks", "methods", "priors", "budget", "workers")
         if (value := getattr(args, name)) is not None
     }
-    if args.seeds is not None:
-        changes["seeds"] = range(args.seeds)
-    wanted = [replaced(grid, **changes) for grid in grids if grid.rules in (args.rules or RULES)]
+    wanted = [
+        replaced(grid, seeds=_first_seeds(grid, args.seeds), **changes)
+        for grid in grids
+        if grid.rules in (args.rules or RULES)
+    ]
     if not wanted:
         rules = ", ".join(dict.fromkeys(grid.rules for grid in grids))
         raise DataError(
@@ -172,3 +194,9 @@ def _with_options(args: argparse.Namespace, grids: list[CaseGrid]) -> list[CaseG
             f"rules {rules}. `priorband bench list` says what is missing."
         )
     return wanted
+
+
+def _first_seeds(grid: CaseGrid, number: int | None) -> Sequence[int]:
+    """The seeds of a grid, or another number of seeds that starts with the same one."""
+    first = grid.seeds[0]
+    return grid.seeds if number is None else range(first, first + number)

@@ -13,6 +13,12 @@ RULES: tuple[Rules, ...] = ("paper", "authors", "published")
 """The paper's text; the text with the authors' prior centres; the code of the published runs."""
 NO_PRIOR = "none"
 """Stands for the prior's quality in cases of methods that ignore the prior: they run only once."""
+RANDOM_PRIOR, FLAT_PRIOR = "random", "flat"
+"""A prior around a uniform draw, another one for each seed and benchmark; and no belief at all."""
+PRIORS: tuple[str, ...] = (*QUALITIES, RANDOM_PRIOR, FLAT_PRIOR)
+"""The priors that a case can have: the paper's three, and the two that it does not use."""
+FIRST_CONFIRMATION_SEED = 1000
+"""Seeds below are development seeds, which may be used to choose rules. The others are not."""
 PRIOR_FREE_METHODS = {
     *("random", "grid", "sh", "hyperband", "asha", "async-hyperband"),
     *("bo", "bohb", "mobster", "mobster(joint)"),
@@ -87,8 +93,8 @@ class CaseGrid:
         if self.rules not in RULES:
             raise MethodError(f"Unknown rules {self.rules!r}. {suggestion(self.rules, RULES)}")
         for prior in self.priors:
-            if prior not in QUALITIES:
-                raise SpaceError(f"Unknown prior {prior!r}. {suggestion(prior, QUALITIES)}")
+            if prior not in PRIORS:
+                raise SpaceError(f"Unknown prior {prior!r}. {suggestion(prior, PRIORS)}")
 
     def cases(self) -> Iterator[Case]:
         """All runs of the grid, seed by seed; one for all priors if a method ignores the prior."""

@@ -1,10 +1,16 @@
-"""Presets: the grids of runs behind the paper's tables and figures."""
+"""Presets: the grids of runs behind the paper's tables and figures, and those beyond it."""
 
 from collections.abc import Callable, Sequence
 from typing import final
 
 from priorband.benchmarks.priors import QUALITIES
 from priorband.errors import MethodError, suggestion
+from priorband.experiments.beyond import (
+    BENCHMARKS,
+    DEVELOPMENT_BENCHMARKS,
+    beyond_grids,
+    development_grids,
+)
 from priorband.experiments.cases import Case, CaseGrid
 from priorband.values import frozen, replaced
 
@@ -40,10 +46,12 @@ HARTMANN_BENCHMARKS = (
 @final
 @frozen
 class Preset:
-    """A description, and the grids for the available ones of the paper's benchmarks."""
+    """A description, and the grids for the available ones of its benchmarks."""
 
     description: str
     grids: Callable[[Sequence[str]], list[CaseGrid]]
+    benchmarks: Sequence[str] = ()
+    """The benchmarks that it is for; empty means those of the paper."""
 
 
 def _two_rules(benchmarks: Sequence[str], methods: Sequence[str], grid: CaseGrid) -> list[CaseGrid]:
@@ -98,22 +106,42 @@ PRESETS = {
         "one worker, 50 seeds: variants of PriorBand",
         lambda available: [replaced(_grid(50, 1, 12.0), benchmarks=available, methods=ABLATIONS)],
     ),
+    "beyond": Preset(
+        "guardband and guardband+bo against others, five priors, confirmation seeds from 1000",
+        beyond_grids,
+        BENCHMARKS,
+    ),
+    "beyond-development": Preset(
+        "the same methods on the benchmarks and seeds that may be used for choosing",
+        development_grids,
+        DEVELOPMENT_BENCHMARKS,
+    ),
 }
 
 
+def preset(name: str) -> Preset:
+    """The preset of a name."""
+    if name not in PRESETS:
+        raise MethodError(f"Unknown preset {name!r}. {suggestion(name, PRESETS)}")
+    return PRESETS[name]
+
+
 def preset_grids(name: str, available: Sequence[str]) -> list[CaseGrid]:
-    """The grids of a preset, on the available ones of the paper's benchmarks.
+    """The grids of a preset, on the available ones of its benchmarks.
 
     If none is available, they are run on the Hartmann functions, which need no data and have no
     published results.
     """
-    if name not in PRESETS:
-        raise MethodError(f"Unknown preset {name!r}. {suggestion(name, PRESETS)}")
-    grids = PRESETS[name].grids(available or HARTMANN_BENCHMARKS)
+    grids = preset(name).grids(available or HARTMANN_BENCHMARKS)
     return [grid for grid in grids if available or grid.rules == "paper"]
 
 
 def cases_by_seed(grids: Sequence[CaseGrid]) -> list[Case]:
-    """All runs of some grids by seed, so that an interrupted run has equally many of each kind."""
-    cases = [case for grid in grids for case in grid.cases()]
-    return sorted(cases, key=lambda case: case.seed)
+    """All runs of some grids by seed, so that an interrupted run has equally many of each kind.
+
+    Of runs that differ in their budgets only, the longest is enough: the others are its beginning.
+    """
+    by_budget = sorted(
+        (case for grid in grids for case in grid.cases()), key=lambda case: case.budget
+    )
+    return sorted({case.key: case for case in by_budget}.values(), key=lambda case: case.seed)

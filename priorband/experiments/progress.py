@@ -8,6 +8,7 @@ from typing import Any, TextIO, final
 
 from priorband.display.text import about
 from priorband.experiments.cases import Case
+from priorband.experiments.expected_cost import cost_text
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -64,7 +65,9 @@ class Progress:
         self.done, self.total = done, done + len(todo)
         self._estimate = TimeEstimate(todo, self.processes)
         self._start = time.monotonic()
-        print(f"{self.total} runs, {done} already done.", file=self.to, flush=True)
+        text = f"{self.total} runs, {done} already done."
+        cost = cost_text(todo).replace("They take", "The others take" if done else "They take")
+        print(f"{text} {cost}".rstrip(), file=self.to, flush=True)
         if self.to.isatty() and todo:
             self._bar = _bar(self.to)
             self._task = self._bar.add_task("runs", total=self.total, completed=done, left="")

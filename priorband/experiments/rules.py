@@ -23,7 +23,7 @@ from priorband.benchmarks.priors import perturbed, perturbed_as_published
 from priorband.benchmarks.published import published_prior
 from priorband.conditions import Drawn, Trained
 from priorband.errors import DataError
-from priorband.experiments.cases import NO_PRIOR, Case
+from priorband.experiments.cases import FLAT_PRIOR, NO_PRIOR, RANDOM_PRIOR, Case
 from priorband.named_methods import optimizer
 from priorband.optimizers import Optimizer
 from priorband.samplers.combine import Staged
@@ -42,6 +42,7 @@ from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband
 from priorband.space.prior import Prior, prior
 from priorband.space.space import Space
+from priorband.streams import generator
 from priorband.study import Study
 from priorband.values import field_names, frozen, replaced
 
@@ -74,6 +75,9 @@ def set_up_case(case: Case, benchmark: Benchmark, centres: Centres) -> CaseSetup
 
 def case_prior_centre(case: Case, space: Space, centres: Centres) -> dict[str, Any]:
     """The centre of a case's prior: the configuration that it takes for the best."""
+    if case.prior == RANDOM_PRIOR:
+        [row] = space.uniform(1, generator(case.seed, 0, f"centre on {case.benchmark}"))
+        return dict(space.decode(row))
     try:
         centre = dict(centres[f"{case.rules}/{case.benchmark}"][case.prior])
     except KeyError:
@@ -88,7 +92,7 @@ def case_prior_centre(case: Case, space: Space, centres: Centres) -> dict[str, A
 
 
 def _prior(case: Case, space: Space, centres: Centres) -> Prior | None:
-    if case.prior == NO_PRIOR:
+    if case.prior in (NO_PRIOR, FLAT_PRIOR):
         return None
     centre = space.check(case_prior_centre(case, space, centres))
     beliefs = {name: centre[name] for name in space.names}

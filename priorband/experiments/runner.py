@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol, final
 
 from priorband.benchmarks.catalogue import catalogue_entry, require_benchmark
-from priorband.experiments.cases import NO_PRIOR, RULES, Case
+from priorband.benchmarks.priors import QUALITIES
+from priorband.experiments.cases import RULES, Case
 from priorband.experiments.prior_centres import (
     PAPER_CENTRES_FILE,
     paper_centres,
@@ -101,12 +102,12 @@ def input_digests(cases: Sequence[Case], folders: Folders) -> dict[str, str]:
 
 
 def case_centres(cases: Sequence[Case], folders: Folders) -> Centres:
-    """The centres of all priors of some cases, searched or read from files."""
+    """The centres of the paper's priors of some cases, searched or read from files."""
     by_rules = {
         rules: [
             catalogue_entry(name)
             for name in _benchmark_names(
-                case for case in cases if case.rules == rules and case.prior != NO_PRIOR
+                case for case in cases if case.rules == rules and case.prior in QUALITIES
             )
         ]
         for rules in RULES

@@ -36,6 +36,22 @@ def run(*words: str) -> int:
     return main(["bench", "run", "--processes", "1", *words])
 
 
+def test_a_dry_run_prints_the_runs_and_their_cost_and_runs_nothing(
+    tmp_path: Path, capsys: Any
+) -> None:
+    assert run("--preset", "beyond", "--benchmarks", NAME, "--seeds", "2", "--dry-run") == 0
+    said = capsys.readouterr().out
+    assert "runs to do. They take about" in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_number_of_seeds_starts_with_the_first_of_the_preset(tmp_path: Path) -> None:
+    options = ("--methods", "random", "--budget", "1", "--workers", "1", "--benchmarks", NAME)
+    assert run("--preset", "beyond", "--seeds", "2", *options) == 0
+    records = ResultStore(tmp_path / "bench-results").records
+    assert sorted(record.case.seed for record in records.values()) == [1000, 1001]
+
+
 # Lists
 
 
@@ -101,7 +117,10 @@ def test_a_stand_in_is_used_only_if_the_real_benchmark_is_missing(
         (["--preset", "paper-smal"], "Unknown preset 'paper-smal'. Did you mean 'paper-small'?"),
         ([*SMALL, "--methods", "radnom"], "`method` 'radnom' is not known."),
         ([*SMALL, "--benchmarks", "hartman3-good"], "Did you mean 'hartmann3-good'?"),
-        ([*SMALL, "--priors", "god"], "Unknown prior 'god'. Did you mean 'good'? Known: bad, good"),
+        (
+            [*SMALL, "--priors", "god"],
+            "Unknown prior 'god'. Did you mean 'good'? Known: bad, flat, good",
+        ),
         ([*SMALL, "--rules", "papr"], "Unknown rules 'papr'. Did you mean 'paper'?"),
         (["--preset", "paper-small", "--rules", "x"], "Unknown rules 'x'. Known: authors, paper"),
         (["--preset", "paper-small", "--priors", "god"], "Unknown prior 'god'."),
@@ -233,7 +252,7 @@ def test_an_interrupted_grid_keeps_its_finished_runs(tmp_path: Path) -> None:
         out, err = grid.communicate(timeout=LONGEST)
     assert (grid.returncode, out) == (130, "")
     first, *progress, last = err.splitlines()
-    assert first == "5000 runs, 0 already done."
+    assert first == "5000 runs, 0 already done. They take about 75 s of CPU time."
     assert last == "Stopped. Finished runs are kept: run the same command to continue."
     assert all("of 5000 runs" in line for line in progress)
     assert 3 <= len(ResultStore(tmp_path / "bench-results").records) < 5000

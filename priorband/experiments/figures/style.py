@@ -15,6 +15,7 @@ from priorband.values import frozen, replaced
 
 BLACK, GREY, BLUE, SKY, INDIGO = "#000000", "#7f7f7f", "#0072b2", "#56b4e9", "#332288"
 GREEN, ORANGE, RED, PINK, WINE = "#009e73", "#e69f00", "#d55e00", "#cc79a7", "#882255"
+TEAL, PURPLE, OLIVE = "#44aa99", "#aa4499", "#999933"
 INK = "#333333"
 """The colour of axes and other lines that are not data."""
 
@@ -98,6 +99,22 @@ _METHODS = {
     "mobster+esp(joint)": Style(ORANGE, LONG, "D", 1.5),
     "priorband+bo": Style(WINE, LONG, "s", 1.7),
     "priorband+bo(rung)": Style(WINE, DASH_DOT, "P", 1.5),
+    "guardband": Style(TEAL, SOLID, "p", 1.9),
+    "guardband(no-guard)": Style(TEAL, LONG, "p"),
+    "guardband(all-brackets)": Style(TEAL, SHORT, "p"),
+    "guardband(no-opening)": Style(TEAL, DOTS, "p"),
+    "guardband(no-continue)": Style(TEAL, DASH_DOT, "p"),
+    "guardband(mode@max)": Style(TEAL, DASH_DOTS, "p"),
+    "guardband(trusted=1)": Style(OLIVE, SOLID, "<"),
+    "guardband+bo": Style(PURPLE, SOLID, "h", 1.7),
+    "guardband+bo(no-duel)": Style(PURPLE, LONG, "h"),
+    "guardband+bo(no-proof)": Style(PURPLE, SHORT, "h"),
+    "guardband+bo(no-prior)": Style(PURPLE, DOTS, "h"),
+    "guardband+bo(sum)": Style(PURPLE, DASH_DOT, "h"),
+    "guardband+bo(linear)": Style(PURPLE, DASH_DOTS, "h"),
+    "guardband+bo(esp)": Style(OLIVE, LONG, "<"),
+    "asha+guard": Style(OLIVE, SHORT, "<"),
+    "async-hyperband+guard": Style(OLIVE, DOTS, "<"),
 }
 _ROLES = {
     "uniform": Style(GREY, DOTS, "o", 1.6),
@@ -109,14 +126,14 @@ _ROLES = {
 }
 _WORDS = {
     "random": "RS", "grid": "Grid", "sh": "SH", "hyperband": "HB", "asha": "ASHA",
-    "async-hyperband": "AsyncHB", "priorband": "PriorBand", "bo": "BO", "pibo": "piBO",
-    "bohb": "BOHB", "mobster": "Mobster",
+    "async-hyperband": "AsyncHB", "priorband": "PriorBand", "guardband": "GuardBand", "bo": "BO",
+    "pibo": "piBO", "bohb": "BOHB", "mobster": "Mobster",
 }
 _EXCEPTIONS = {"async-hyperband+esp": "Async-HB(+ESP)"}
 # fmt: on
-_PARTS = re.compile(r"([a-z-]+)((?:\+prior|\+bo)?)((?:\+esp)?)((?:\([^()]*\))?)")
+_PARTS = re.compile(r"([a-z-]+)((?:\+prior|\+bo|\+guard)?)((?:\+esp)?)((?:\([^()]*\))?)")
 _SUFFIX = " (published)"
-_FILL = {"+prior": "+Prior", "+bo": "+BO", "": ""}
+_FILL = {"+prior": "+Prior", "+bo": "+BO", "+guard": "+Guard", "": ""}
 
 
 def display_name(method: str) -> str:

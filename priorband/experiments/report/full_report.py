@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import final
 
 from priorband.errors import DataError
+from priorband.experiments.cases import FIRST_CONFIRMATION_SEED
 from priorband.experiments.figures.svg import drawing
 from priorband.experiments.paper_results import PaperCell, PaperCellKey, authors_traces, paper_cells
 from priorband.experiments.presets import (
@@ -16,6 +17,8 @@ from priorband.experiments.presets import (
     SINGLE_METHODS,
 )
 from priorband.experiments.prior_centres import PAPER_CENTRES_FILE
+from priorband.experiments.regret_scales import regret_scales
+from priorband.experiments.report.beyond_paper import beyond_sections, is_beyond
 from priorband.experiments.report.blocks import Figure, ReportTable, Section
 from priorband.experiments.report.costs import cost_section
 from priorband.experiments.report.fidelity_correlation import (
@@ -97,12 +100,23 @@ def write_report(
         )
         for other in stores:
             store.check_inputs(other.input_digests())
-    results = Results(record for store in stores for record in store.records.values())
-    runs, benchmarks = sum(map(len, results.records.values())), len(results.benchmarks)
+    records = [record for store in stores for record in store.records.values()]
+    confirmation = Results(r for r in records if r.case.seed >= FIRST_CONFIRMATION_SEED)
+    apart = is_beyond(confirmation)
+    results = Results(r for r in records if not apart or r.case.seed < FIRST_CONFIRMATION_SEED)
+    runs, benchmarks = len(records), len({record.case.benchmark for record in records})
     say(f"{runs} run{'s' * (runs > 1)} on {benchmarks} benchmark{'s' * (benchmarks > 1)}.")
-    return write_pages(
-        folders.results / "report", TITLE, list(sections(results, folders, result_folders, say))
-    )
+    parts = list(sections(results, folders, result_folders, say)) if results.records else []
+    for kind, part in (("confirmation", confirmation), ("development", results)):
+        if is_beyond(part) and (apart or part is results):
+            say(f"Comparing guardband with others, {kind} seeds ...")
+            scales = regret_scales(part.benchmarks, folders.data, folders.results)
+            correlations = fidelity_correlations(part.benchmarks, folders)
+            parts += beyond_sections(part, scales, correlations, kind)
+    if not results.records:
+        costs = cost_section(result_folders)
+        parts += [costs] if costs is not None else []
+    return write_pages(folders.results / "report", TITLE, parts)
 
 
 def sections(

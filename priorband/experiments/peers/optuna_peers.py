@@ -1,0 +1,108 @@
+"""Optuna's samplers on our benchmarks, with the mode of the prior as the first trial."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from priorband.errors import SpaceError
+from priorband.experiments.peers.packages import required_package
+from priorband.experiments.peers.training_log import TrainingLog
+from priorband.space.config import Config
+from priorband.space.parameters import Float, Integer
+from priorband.space.space import Space
+
+ETA = 3
+
+
+def run_tpe_hyperband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
+    """TPESampler with HyperbandPruner, which is shown the losses at its rungs.
+
+    A pruned trial pays up to the fidelity at which it was pruned. Optuna never continues one.
+    """
+    optuna = _optuna("optuna")
+    fidelity = log.benchmark.fidelity
+    low, high = math.ceil(fidelity.low), math.floor(fidelity.high)
+    pruner = optuna.pruners.HyperbandPruner(low, high, ETA)
+    # A trial's bracket depends on the name of the study, which is random unless it is given.
+    study = optuna.create_study(
+        study_name=f"seed {seed}", sampler=optuna.samplers.TPESampler(seed=seed), pruner=pruner
+    )
+    steps = [low * ETA**rung for rung in range(high) if low * ETA**rung < high]
+    _enqueue(study, log.benchmark.space, mode)
+    while log.has_budget:
+        trial = study.ask(_distributions(log.benchmark.space))
+        config = _config(log.benchmark.space, trial.params)
+        for step in steps:
+            trial.report(log.train(trial.number, config, step), step)
+            if trial.should_prune():
+                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+                break
+        else:
+            _tell(study, trial, log.train(trial.number, config, fidelity.high))
+
+
+def run_gp(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
+    """GPSampler with full trainings."""
+    optuna = _optuna("optuna", "torch")
+    study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=seed))
+    _enqueue(study, log.benchmark.space, mode)
+    while log.has_budget:
+        trial = study.ask(_distributions(log.benchmark.space))
+        config = _config(log.benchmark.space, trial.params)
+        _tell(study, trial, log.train(trial.number, config, log.benchmark.fidelity.high))
+
+
+def _optuna(*packages: str) -> Any:
+    for package in packages:
+        required_package(package, "peers")
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+def _tell(study: Any, trial: Any, loss: float) -> None:
+    """Tell a loss; one that is not finite is a failure, which Optuna's samplers ignore."""
+    optuna = _optuna("optuna")
+    if math.isfinite(loss):
+        study.tell(trial, loss)
+    else:
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+
+def _enqueue(study: Any, space: Space, mode: Mapping[str, Any] | None) -> None:
+    if mode is not None:
+        study.enqueue_trial({name: _stated(p, mode[name]) for name, p in space.searched.items()})
+
+
+def _distributions(space: Space) -> dict[str, Any]:
+    if space.conditional:
+        raise SpaceError("`space` must have no conditions to be compared with Optuna.")
+    return {name: _distribution(p) for name, p in space.searched.items()}
+
+
+def _distribution(parameter: Any) -> Any:
+    kinds = _optuna("optuna").distributions
+    if isinstance(parameter, Float):
+        return kinds.FloatDistribution(parameter.low, parameter.high, log=parameter.log)
+    if isinstance(parameter, Integer):
+        return kinds.IntDistribution(parameter.low, parameter.high, log=parameter.log)
+    return kinds.CategoricalDistribution(range(len(parameter.choices)))
+
+
+def _stated(parameter: Any, value: Any) -> Any:
+    """A value as Optuna has it: choices are numbered."""
+    if isinstance(parameter, Float | Integer):
+        return value
+    return list(parameter.choices).index(value)
+
+
+def _config(space: Space, values: Mapping[str, Any]) -> Config:
+    return space.complete(
+        {
+            name: values[name]
+            if isinstance(parameter, Float | Integer)
+            else parameter.choices[values[name]]
+            for name, parameter in space.searched.items()
+        }
+    )

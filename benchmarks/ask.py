@@ -24,7 +24,7 @@ from priorband.values import replaced
 SIZES = (100, 1_000, 10_000, 100_000)
 GOALS = {
     **{"ask": 5.0, "growth": 1.6, "tell": 2.0, "import": 1.5, "memory": 60.0},
-    "conditional": 1.5,
+    **{"conditional": 1.5, "guardband": 1.2},
 }
 
 
@@ -79,6 +79,36 @@ def conditional_ratio(rounds: int = 7, window: int = 400) -> tuple[float, float]
     }
     ask, tell = (c / f for c, f in zip(best["conditional"], best["flat"], strict=True))
     return ask, tell
+
+
+def guardband_ratio(mode_wins: bool, rounds: int = 7, window: int = 200) -> float:
+    """Time of guardband's ask over that of priorband's after 1,000 trials; best rounds.
+
+    A mode that wins is trained in full early on; one that loses waits.
+    """
+    studies = {
+        name: pb.Study(mixed_space(7), pb.Fidelity("epochs", 1, 81), name, seed=1)
+        for name in ("priorband", "guardband")
+    }
+    taken: dict[str, list[float]] = {name: [] for name in studies}
+    for study in studies.values():
+        _asking(study, 1_000, mode_wins)
+    for _ in range(rounds):
+        for name, study in studies.items():
+            taken[name].append(_asking(study, window, mode_wins))
+    return min(taken["guardband"]) / min(taken["priorband"])
+
+
+def _asking(study: pb.Study, trials: int, mode_wins: bool) -> float:
+    """Seconds that `ask` takes for a number of trials, each of which is told at once."""
+    seconds = 0.0
+    for _ in range(trials):
+        start = time.process_time()
+        trial = study.ask()
+        seconds += time.process_time() - start
+        penalty = 0.0 if mode_wins or trial.origin != "mode" else 100.0
+        study.tell(trial, loss(trial) + penalty)
+    return seconds
 
 
 def reference(space: pb.Space, rounds: int = 2_000) -> float:
@@ -206,6 +236,13 @@ def report(largest: int, emit: Callable[[str], None] = print) -> bool:
         f"5 of 14 parameters conditional: ask {conditional:.2f}, tell {tell:.2f} times those of "
         f"the flat space, ask {verdict(conditional, GOALS['conditional'])}"
     )
+    for mode_wins, which in ((True, "good"), (False, "bad")):
+        guarded = guardband_ratio(mode_wins)
+        met &= guarded <= GOALS["guardband"]
+        emit(
+            f"guardband, {which} mode: ask {guarded:.2f} times that of priorband after 1,000 "
+            f"trials, {verdict(guarded, GOALS['guardband'])}"
+        )
     ratio = import_ratio()
     megabytes = peak_megabytes(10_000)
     met &= ratio <= GOALS["import"] and megabytes <= GOALS["memory"]

@@ -3,12 +3,40 @@
 from collections.abc import Callable
 from typing import final
 
+from priorband.guard import first_size, placed
+from priorband.proof import is_proven
 from priorband.state import State
 from priorband.values import frozen
 
-__all__ = ["Condition", "Done", "Drawn", "Enough", "Never", "Spent", "Trained"]
+__all__ = [
+    "Condition",
+    "Bracketed",
+    "Done",
+    "Drawn",
+    "Enough",
+    "Never",
+    "Proven",
+    "Spent",
+    "Trained",
+]
 
 Condition = Callable[[State], bool]
+
+
+@final
+@frozen
+class Bracketed:
+    """The first bracket has all its trials, ended or not, and `trained` full trainings succeeded.
+
+    Under an asynchronous scheduler, as many new trials as that bracket has under Hyperband.
+    """
+
+    trained: int = 1
+
+    def __call__(self, state: State) -> bool:
+        if state.success_count(state.ladder.top) < self.trained:
+            return False
+        return placed(state) >= first_size(state.ladder)
 
 
 @final
@@ -31,6 +59,20 @@ class Drawn:
 
     def __call__(self, state: State) -> bool:
         return state.history.drawn >= self.configurations
+
+
+@final
+@frozen
+class Proven:
+    """The first bracket is over, and full trainings of the prior are not worse than others.
+
+    That is true if the prior's mode is at least as good as all others, or the best of the mode and
+    of the first bracket's draws from the prior is at least as good as the best of the rest, such as
+    uniform draws and imported results. Without anything to compare with, it is false.
+    """
+
+    def __call__(self, state: State) -> bool:
+        return is_proven(state)
 
 
 @final

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from priorband.errors import MethodError
 from priorband.named_methods import FAMILIES, methods, optimizer
 from priorband.optimizers import Optimizer
+from priorband.schedulers.wrapped import base_plan, with_plan
 from priorband.values import field_defaults, field_names, replaced
 
 _OPTIONS = ("eta", "sizes", "incumbent")
@@ -20,8 +21,11 @@ def method_name(method: Optimizer) -> str | None:
     >>> method_name(optimizer("priorband(sigma=0.3)"))
     'priorband(sigma=0.3)'
     """
-    plain = _without_options(method)
-    return next((name for name in _candidates(plain) if _makes(name, plain)), None)
+    for plain in (_without_options(method), _without_plan_options(method)):
+        name = next((name for name in _candidates(plain) if _makes(name, plain)), None)
+        if name is not None:
+            return name
+    return None
 
 
 def method_options(method: Optimizer) -> dict[str, object]:
@@ -30,11 +34,21 @@ def method_options(method: Optimizer) -> dict[str, object]:
     >>> method_options(optimizer("asha", eta=4, promotion="neps"))
     {'eta': 4, 'promotion': 'neps'}
     """
+    name = method_name(method)
+    plan = base_plan(method.scheduler)
+    named = None if name is None else optimizer(name)
+    usual_plan = field_defaults(type(plan))
+    if named is not None:
+        own = base_plan(named.scheduler)
+        usual_plan = {each: getattr(own, each) for each in field_names(own)}
     changed = dict[str, object]()
-    for part, names in ((method, _OPTIONS), (method.scheduler, field_names(method.scheduler))):
-        usual = field_defaults(type(part))
-        values = {name: getattr(part, name) for name in names}
-        changed |= {name: v for name, v in values.items() if v != usual.get(name)}
+    parts = (
+        (method, _OPTIONS, field_defaults(Optimizer)),
+        (plan, field_names(plan), usual_plan),
+    )
+    for part, names, usual in parts:
+        values = {each: getattr(part, each) for each in names}
+        changed |= {each: v for each, v in values.items() if v != usual.get(each)}
     return changed
 
 
@@ -53,10 +67,14 @@ def method_text(method: Optimizer) -> str:
 
 def _without_options(method: Optimizer) -> Optimizer:
     usual = field_defaults(Optimizer)
-    scheduler = method.scheduler
-    if field_names(scheduler):
-        scheduler = replaced(scheduler, **field_defaults(type(scheduler)))
-    return replaced(method, scheduler=scheduler, **{name: usual[name] for name in _OPTIONS})
+    return replaced(method, **{name: usual[name] for name in _OPTIONS})
+
+
+def _without_plan_options(method: Optimizer) -> Optimizer:
+    """The method without its options and those of its brackets, which some names imply."""
+    plan = base_plan(method.scheduler)
+    usual = field_defaults(type(plan)) if field_names(plan) else {}
+    return replaced(_without_options(method), scheduler=with_plan(method.scheduler, **usual))
 
 
 def _candidates(plain: Optimizer) -> Iterator[str]:

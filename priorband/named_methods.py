@@ -5,16 +5,18 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from priorband.conditions import Drawn, Enough, Spent, Trained
+from priorband.conditions import Bracketed, Drawn, Enough, Never, Proven, Spent, Trained
 from priorband.errors import MethodError, suggestion
-from priorband.optimizers import Optimizer
+from priorband.optimizers import Opening, Optimizer
 from priorband.samplers.combine import Fixed, Mix, Staged
 from priorband.samplers.ensemble_policy import (
     ConstantShare,
     Decay,
     Ensemble,
+    Guard,
     Half,
     Linear,
+    UniformOrNear,
     Zero,
     ensemble,
 )
@@ -25,9 +27,14 @@ from priorband.samplers.parzen import TPE
 from priorband.samplers.simple import FromPrior, FromUniform, PriorMode
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.opened import ContinueMode
+from priorband.schedulers.staged import StagedScheduler
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+from priorband.schedulers.wrapped import base_plan, with_plan
 from priorband.values import field_names, replaced
 
+AUTO = "auto"
+"""The name that stands for a method that is chosen when a study begins."""
 _NUMBER = r"(\d+\.?\d*(?:e-?\d+)?|\.\d+)"
 _MODE = PriorMode()
 _ESP = ensemble()
@@ -36,6 +43,19 @@ _READY = Enough(per_parameter=1, more=2)
 _JOINT = GPSearch("joint")
 _MOBSTER = GPSearch("joint", two_step=False)
 _TEN = Spent(10)
+_TWO = Hyperband(bases=(0, 1))
+_LOW = Opening(PriorMode())
+
+
+def _guarded(guard: Guard) -> Staged:
+    """Guarded draws in the first bracket, and then PriorBand's ensemble sampling."""
+    return Staged(ensemble(Ensemble(guard, Zero())), _ESP, Bracketed())
+
+
+_GUARDED = _guarded(Guard())
+_PLAN = ContinueMode(_TWO)
+_LOCAL = Staged(ensemble(Ensemble(Guard(), Zero())), ensemble(UniformOrNear()), Bracketed(0))
+_FULL_GP = GPSearch("joint", 10.0, combine="product", aim="full", scale="log", trust=Proven())
 
 
 def _partly(percent: float) -> Mix:
@@ -116,6 +136,52 @@ _METHODS: dict[str, tuple[str, Optimizer]] = {
     "priorband(no-mode)": (
         "ablation: the prior's mode is not evaluated first",
         Optimizer(Hyperband(), _ESP)),
+    "guardband": (
+        "PriorBand that trusts the prior only once it wins, with two kinds of brackets",
+        Optimizer(_PLAN, _GUARDED, _LOW)),
+    "guardband(no-guard)": (
+        "ablation: PriorBand's ensemble sampling in the first bracket, too",
+        Optimizer(_PLAN, _ESP, _LOW)),
+    "guardband(all-brackets)": (
+        "ablation: the brackets of Hyperband",
+        Optimizer(ContinueMode(Hyperband()), _GUARDED, _LOW)),
+    "guardband(no-opening)": (
+        "ablation: the prior's mode is not evaluated first",
+        Optimizer(_TWO, _GUARDED)),
+    "guardband(no-continue)": (
+        "ablation: the prior's mode is not trained further",
+        Optimizer(_TWO, _GUARDED, _LOW)),
+    "guardband(mode@max)": (
+        "ablation: the prior's mode is trained in full at once, as in PriorBand",
+        Optimizer(_TWO, _GUARDED, Opening(PriorMode(), below=0))),
+    "guardband+bo": (
+        "guardband's first bracket, then full trainings of a Gaussian process's choice",
+        Optimizer(StagedScheduler(_PLAN), _LOCAL, _LOW, extra=_FULL_GP)),
+    "guardband+bo(no-duel)": (
+        "ablation: no uniform draw is trained further to be compared with the prior",
+        Optimizer(StagedScheduler(_PLAN, duel=False), _LOCAL, _LOW, extra=_FULL_GP)),
+    "guardband+bo(no-proof)": (
+        "ablation: the prior is never proven",
+        Optimizer(StagedScheduler(_PLAN, proof=Never()), _LOCAL, _LOW,
+                  extra=replaced(_FULL_GP, trust=Never()))),
+    "guardband+bo(no-prior)": (
+        "ablation: the Gaussian process does not use the prior",
+        Optimizer(StagedScheduler(_PLAN), _LOCAL, _LOW, extra=replaced(_FULL_GP, beta=0.0))),
+    "guardband+bo(sum)": (
+        "ablation: the kernels of numbers and choices are added",
+        Optimizer(StagedScheduler(_PLAN), _LOCAL, _LOW, extra=replaced(_FULL_GP, combine="sum"))),
+    "guardband+bo(linear)": (
+        "ablation: the Gaussian process sees the fidelity on a linear scale",
+        Optimizer(StagedScheduler(_PLAN), _LOCAL, _LOW, extra=replaced(_FULL_GP, scale="linear"))),
+    "guardband+bo(esp)": (
+        "ablation: PriorBand's ensemble sampling in later brackets, as in guardband",
+        Optimizer(StagedScheduler(_PLAN), _GUARDED, _LOW, extra=_FULL_GP)),
+    "asha+guard": (
+        "ASHA with the guard: ensemble sampling that trusts the prior only once it wins",
+        Optimizer(ContinueMode(ASHA()), _GUARDED, _LOW)),
+    "async-hyperband+guard": (
+        "asynchronous Hyperband with the guard",
+        Optimizer(ContinueMode(AsyncHyperband()), _GUARDED, _LOW)),
     "bo": (
         "Bayesian optimisation: ten uniform draws, then a Gaussian process, each trained in full",
         Optimizer(FullFidelity(), Staged(FromUniform(), GPSearch("full"), Trained(10)))),
@@ -158,6 +224,9 @@ FAMILIES: dict[str, tuple[str, tuple[float, ...], Callable[[float], Optimizer]]]
     "priorband(sigma={})": (
         "ablation: perturbation with this width", (0.125, 0.5),
         lambda x: Optimizer(Hyperband(), ensemble(around=Perturb(sigma=x)), _MODE)),
+    "guardband(trusted={})": (
+        "ablation: a trusted prior's odds are multiplied by eta to this power", (1,),
+        lambda x: Optimizer(_PLAN, _guarded(Guard(trusted=x)), _LOW)),
 }
 # fmt: on
 
@@ -199,7 +268,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     Args:
         name: One of the names that `methods()` lists.
         **options: `eta`, `sizes` and `incumbent` of `Optimizer`, and the options of the method's
-            scheduler, such as `promotion` of `ASHA`.
+            scheduler, such as `promotion` of `ASHA` and `bases` of `Hyperband`.
 
     Returns:
         The method, for the argument `method` of a study.
@@ -216,16 +285,22 @@ def optimizer(name: str, **options: Any) -> Optimizer:
             f"`method` must be a name such as 'priorband', or an Optimizer, got {name!r}. "
             "`priorband methods` and pb.methods() list all names."
         )
+    if name == AUTO:
+        raise MethodError(
+            "`method` 'auto' is chosen when a study begins, so it cannot be used here. Name a "
+            "method, such as 'guardband', or pass 'auto' to tune, open_study, Study or plan."
+        )
     method = _METHODS[name][1] if name in _METHODS else _family_member(name)
-    own, scheduler_options = {"eta", "sizes", "incumbent"}, set(field_names(method.scheduler))
-    allowed = own | scheduler_options
+    plan = base_plan(method.scheduler)
+    own, plan_options = {"eta", "sizes", "incumbent"}, set(field_names(plan))
+    allowed = own | plan_options
     for option in options:
         if option not in allowed:
             raise MethodError(
                 f"Method {name!r} takes no option {option!r}. {suggestion(option, allowed)}"
             )
-    chosen = {option: options.pop(option) for option in scheduler_options & options.keys()}
-    return replaced(method, scheduler=replaced(method.scheduler, **chosen), **options)
+    chosen = {option: options.pop(option) for option in plan_options & options.keys()}
+    return replaced(method, scheduler=with_plan(method.scheduler, **chosen), **options)
 
 
 def _family_member(name: str) -> Optimizer:
@@ -241,7 +316,9 @@ def _family_member(name: str) -> Optimizer:
 def _unknown_method(name: str) -> MethodError:
     """The error for a name that no method has, with the closest one, or the usual ones."""
     asked = name.lower().replace("_", "-")
-    close = [_MEANT[asked]] if asked in _MEANT else get_close_matches(asked, methods(), 1, 0.5)
+    close = (
+        [_MEANT[asked]] if asked in _MEANT else get_close_matches(asked, (AUTO, *methods()), 1, 0.5)
+    )
     hint = f"Did you mean {close[0]!r}?" if close else f"The usual ones are {', '.join(_USUAL)}."
     return MethodError(
         f"`method` {name!r} is not known. {hint} `priorband methods` and pb.methods() list all."

@@ -10,10 +10,11 @@ from priorband.arguments import (
     checked_space,
     warn_about_single_rung,
 )
+from priorband.choose_method import Auto, chosen_optimizer
 from priorband.fidelity import Fidelity
-from priorband.named_methods import optimizer as named_optimizer
 from priorband.optimizers import Optimizer
 from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.wrapped import base_plan
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.state import State
@@ -39,7 +40,7 @@ class Problem:
 def make_problem(
     space: Space,
     fidelity: Fidelity | None = None,
-    method: str | Optimizer = "priorband",
+    method: str | Optimizer | Auto | None = None,
     seed: int = 0,
     prior: Prior | Mapping[str, Any] | None = None,
 ) -> Problem:
@@ -48,14 +49,10 @@ def make_problem(
     Warn where a method that needs several rungs gets one; the warning names the line that called
     our caller, which has a decorator.
     """
-    space, optimizer = checked_space(space), optimizer_of(method)
+    space = checked_space(space)
     its_fidelity, its_seed = checked_fidelity(fidelity, space), checked_seed(seed)
     its_prior = checked_prior(prior, space, fidelity)
-    if not isinstance(optimizer.scheduler, FullFidelity):
+    optimizer = chosen_optimizer(method, space, its_prior, its_fidelity)
+    if not isinstance(base_plan(optimizer.scheduler), FullFidelity):
         warn_about_single_rung(fidelity, optimizer.eta, stacklevel=5)
     return Problem(space, its_prior, its_fidelity, optimizer, its_seed)
-
-
-def optimizer_of(method: str | Optimizer) -> Optimizer:
-    """An optimizer as it is, or the one of that name."""
-    return method if isinstance(method, Optimizer) else named_optimizer(method)

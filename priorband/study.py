@@ -335,7 +335,7 @@ class Study(BaseStudy):
         self,
         space: Space,
         fidelity: Fidelity | None = None,
-        method: str | Optimizer = "priorband",
+        method: str | Optimizer | None = None,
         seed: int = 0,
         prior: Prior | Mapping[str, Any] | None = None,
         maximize: bool = False,

@@ -33,8 +33,8 @@ class Trial:
     fidelity: float
     """How far to train in total."""
     slot: Slot | None
-    """None for trials that no scheduler placed: the opening, imported results, and trials that were
-    queued with a fidelity."""
+    """None for trials outside the brackets: the opening and its continuation, other trials that a
+    scheduler wants there, imported results, and trials that were queued with a fidelity."""
     parent: int | None
     """The id of the trial that this one continues."""
     origin: str

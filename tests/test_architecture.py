@@ -12,8 +12,8 @@ TEXT = PAGE.read_text()
 
 GROUPS = {
     "foundation": "errors failures keywords numeric streams values notebook attribute_hints",
-    "state": "fidelity ladder trial events log cache history state conditions brackets",
-    "methods": "optimizers named_methods method_names",
+    "state": "fidelity ladder trial events log cache history state guard brackets proof conditions",
+    "methods": "optimizers named_methods method_names choose_method",
     "study": "replay arguments problem study",
 }
 """What the page calls the modules that are in no package of their own."""

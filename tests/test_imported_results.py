@@ -103,7 +103,8 @@ def test_imported_results_are_never_promoted_and_leave_the_plan_alone(
         assert all(t.parent is None or t.parent >= imports for t in trials)
         plans.append([(t.slot, t.fidelity, t.parent is None) for t in trials])
     drawn = "async" in method or "mobster" in method  # their brackets are drawn by trial number
-    assert drawn or plans[0] == plans[1]
+    guarded = "guard" in method  # their mode is continued only if nothing ranks before it
+    assert drawn or guarded or plans[0] == plans[1]
 
 
 @pytest.mark.parametrize("curve", [[1, 3, 9, 27], [27, 9, 3, 1], [9, 27, 5, 2], [27, 27, 27]])

@@ -226,7 +226,15 @@ def test_a_name_that_is_like_none_gets_the_usual_ones() -> None:
     )
 
 
-@pytest.mark.parametrize("method", [None, 3, ["priorband"], {"name": "sh"}, b"sh", pb.optimizer])
+def test_none_is_no_name_and_for_a_study_the_default() -> None:
+    nothing: Any = None
+    with pytest.raises(MethodError, match="priorband"):
+        lib.optimizer(nothing)
+    epochs = lib.Fidelity("epochs", 1, 9)
+    assert lib.Study(face(), epochs, None).optimizer == lib.Study(face(), epochs).optimizer
+
+
+@pytest.mark.parametrize("method", [3, ["priorband"], {"name": "sh"}, b"sh", pb.optimizer])
 def test_something_that_is_no_name_is_refused(method: Any) -> None:
     for make in (lib.optimizer, lambda method: lib.Study(face(), method=method)):
         with pytest.raises(MethodError, match="priorband"):

@@ -17,7 +17,7 @@ from priorband.cli.argument_types import number
 from priorband.durable.serialize import TAG, from_data
 from priorband.errors import FormatError, MethodError, SpaceError, suggestion
 from priorband.fidelity import Fidelity
-from priorband.named_methods import optimizer
+from priorband.named_methods import AUTO, optimizer
 from priorband.optimizers import Optimizer
 from priorband.space.activation import when_from_data
 from priorband.space.choices import Categorical, Constant, Ordinal
@@ -108,8 +108,10 @@ def load_objective(name: str) -> Callable[[Any], Any]:
     return objective
 
 
-def load_method(name: str) -> Optimizer:
-    """The built-in method of this name, or the one that `module:name` names."""
+def load_method(name: str) -> str | Optimizer:
+    """The built-in method of this name, "auto", or the method that `module:name` names."""
+    if name == AUTO:
+        return name
     if ":" not in name:
         return optimizer(name)
     loaded = load_object(name)

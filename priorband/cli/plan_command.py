@@ -108,10 +108,10 @@ def _new_plan(args: argparse.Namespace, file: StudyFile | None) -> Plan:
         raise ArgumentError(
             "`priorband plan` needs --fidelity, such as --fidelity epochs:1:81, or a study."
         )
-    method = args.method or (file and file.method) or "priorband"
+    method = args.method or (file and file.method)
     return plan(
         _fidelity(args, file),
-        load_method(method),
+        method and load_method(method),
         _budget(args, file),
         _workers(args),
         args.seconds_per_unit,

@@ -18,6 +18,7 @@ from priorband.display.sparkline import thinned
 from priorband.durable.study import DurableStudy
 from priorband.failures import FailureKind, split_reason
 from priorband.schedulers import Hyperband, SuccessiveHalving
+from priorband.schedulers.wrapped import base_plan
 from priorband.trial import IMPORTED, QUEUED, Observation
 from priorband.values import frozen
 
@@ -177,7 +178,8 @@ def _finished(study: DurableStudy, ended: Observation) -> Finished:
 def _brackets(study: DurableStudy) -> list[Bracket]:
     """The last brackets that trials were started in."""
     history, ladder = study.state.history, study.state.ladder
-    planned = isinstance(study.problem.optimizer.scheduler, Hyperband | SuccessiveHalving)
+    plan = base_plan(study.problem.optimizer.scheduler)
+    planned = isinstance(plan, Hyperband | SuccessiveHalving)
     started, found = history.brackets, list[Bracket]()
     for number in range(max(started - BRACKETS, 0), max(started, ladder.top + 1)):
         try:

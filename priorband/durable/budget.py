@@ -103,8 +103,11 @@ class Spending:
     def reached(self, limits: Budget) -> tuple[str, ...]:
         """The limits that leave no room for another trial."""
         tolerance = 1e-9  # sums of fidelities are not exact
-        used = {name: getattr(self, name) for name in field_names(self)}
-        return tuple(n for n, limit in limits.limits.items() if used[n] >= limit * (1 - tolerance))
+        return tuple(
+            name
+            for name, limit in limits.limits.items()
+            if getattr(self, name) >= limit * (1 - tolerance)
+        )
 
     def share(self, limits: Budget) -> float:
         """How much of the budget is used, from 0 to 1; 0 without a limit."""

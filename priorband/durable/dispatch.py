@@ -33,7 +33,9 @@ from priorband.values import replaced
 SAME_FAILURES = 3
 """How often the first trials may fail in the same way before the study halts."""
 FEW_LEASES = 8
-"""With more running trials than these, not every request looks for dead workers."""
+"""With more running trials than these, workers look for dead workers less often."""
+SHORT_WAIT = 0.02
+"""Seconds between two looks of a worker for dead workers, if few trials are running."""
 LOOKS_PER_SECOND = 16
 """How often all workers of a study together look for dead workers, if many trials are running."""
 
@@ -80,15 +82,19 @@ class Dispatcher:
         """A dispatcher for another worker, whose turn this process takes."""
         return Dispatcher(self.view, self.journal, self.checkpoints, client, self.looks)
 
-    @property
-    def look_is_due(self) -> bool:
-        """Whether the next request should look for dead workers.
+    def look_is_due(self, request: str) -> bool:
+        """Whether to look for dead workers; `request` is a worker's, or empty for others.
 
-        Reading all leases takes longer than the rest of a request if there are many of them.
+        Reading the leases and asking for each process takes as long as the rest of a request, and
+        longer if there are many. So a worker with short trials does not look each time, unless
+        nothing else is left to hand out.
         """
         running = len(self.view.ledger.running)
-        wait = running / LOOKS_PER_SECOND / self.looks.workers if running > FEW_LEASES else 0.0
-        return time.monotonic() - self.looks.at >= wait
+        if running > FEW_LEASES:
+            wait = running / LOOKS_PER_SECOND / self.looks.workers
+        else:
+            wait = SHORT_WAIT if request else 0.0
+        return bool(running) and time.monotonic() - self.looks.at >= wait
 
     def assign(
         self, transaction: Transaction, request: str, hold: float | None = None
@@ -98,7 +104,7 @@ class Dispatcher:
         A `request` that was answered before gets the same trial again. With `hold` the lease is
         tied to no process and lasts for that many seconds.
         """
-        look = self.look_is_due
+        look = self.look_is_due(request)
         if look:
             self._look_for_dead_workers(transaction)
         for opened in self.view.ledger.running.values():
@@ -136,7 +142,7 @@ class Dispatcher:
         if ledger.waiting or not ledger.running:
             return False
         now = self.journal.now()
-        if self.look_is_due:
+        if self.look_is_due(""):  # who waits asks rarely
             self.looks.at = time.monotonic()
             if would_expire(ledger, self.journal.leases(), now):
                 return False

@@ -364,7 +364,7 @@ def _trial(record: AskedRecord, history: History, read: ConfigReader) -> Trial:
         return Trial(new, read(record.config), fidelity, slot, None, origin, new)
     parent = record.parent
     outcome = history.outcome(parent) if 0 <= parent < new else None
-    if outcome is None or outcome.failed or slot is None:
+    if outcome is None or outcome.failed:
         raise FormatError(f"trial {new} continues {parent}, which has not succeeded")
     before = outcome.trial
     if not before.fidelity < fidelity or before.origin != origin:

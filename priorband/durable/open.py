@@ -13,6 +13,7 @@ from priorband.arguments import (
     checked_seed,
     checked_space,
 )
+from priorband.choose_method import Auto, as_auto
 from priorband.durable.messages import allowed_attempts
 from priorband.durable.problem_data import (
     differences,
@@ -26,9 +27,10 @@ from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
+from priorband.named_methods import optimizer as named_optimizer
 from priorband.numeric import real
 from priorband.optimizers import Optimizer
-from priorband.problem import Problem, make_problem, optimizer_of
+from priorband.problem import Problem, make_problem
 from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.storage.addresses import EXAMPLE, SCHEMES, is_address, shown
@@ -49,7 +51,7 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     where: str | Path,
     space: Space | None = None,
     fidelity: Fidelity | None = None,
-    method: str | Optimizer | None = None,
+    method: str | Optimizer | Auto | None = None,
     seed: int | None = None,
     prior: Prior | Mapping[str, Any] | None = None,
     *,
@@ -71,6 +73,7 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         space: the search space.
         fidelity: how long a trial can be trained; None if each trial is a full training.
         method: a name from `methods()`, or an `Optimizer`; "priorband" for a new study.
+            "auto" chooses one for a new study, and takes that of an existing one.
         seed: the seed of all decisions; 0 for a new study.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
         maximize: whether higher values are better; False for a new study. Objectives then return
@@ -123,7 +126,7 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
                 if read_only:
                     hint = "" if near else " `priorband run` and pb.tune create one."
                 raise FormatError(f"There is no study in {journal.where}.{near}{hint}")
-            problem = make_problem(space, fidelity, method or "priorband", seed or 0, prior)
+            problem = make_problem(space, fidelity, method, seed or 0, prior)
             _require_no_trials(journal, checkpoints)
             _create(journal, problem, bool(maximize))
         created = creation(journal)
@@ -234,7 +237,7 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
     """Return the stored problem; raise `MismatchError` if something given differs from it."""
     space, fidelity, method, seed, prior = given
     given_object = None if isinstance(prior, Mapping) else prior
-    optimizer = None if method is None else optimizer_of(method)
+    optimizer = _stated(method)
     try:
         known = problem_from_data(stored, prior=given_object, optimizer=optimizer)
     except FormatError as error:
@@ -256,6 +259,16 @@ def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...
             "study with the settings given here, choose another place for it."
         )
     return known
+
+
+def _stated(method: str | Optimizer | Auto | None) -> Optimizer | None:
+    """The method that a study must have; None if any will do, as with "auto"."""
+    given = None if method is None else as_auto(method)
+    return named_optimizer(given) if isinstance(given, str) else _unless_auto(given)
+
+
+def _unless_auto(given: Optimizer | Auto | None) -> Optimizer | None:
+    return None if isinstance(given, Auto) else given
 
 
 def _check_direction(where: str, stored: bool, maximize: bool | None) -> None:

@@ -418,13 +418,17 @@ def sealed_row(record: Record, seq: int, worker: str, at: float, before: int) ->
         FormatError: if the record could not be read again: nothing invalid is ever written.
     """
     row = Row(seq, record.kind, record.trial, worker, at, to_json(checked_body(record)), 0)
-    return row._replace(seal=sealed(before, row))
+    return with_seal(row, before)
+
+
+def with_seal(row: Row, before: int) -> Row:
+    """A row with its seal; `before` is the seal of the row before it."""
+    return Row(*row[:-1], sealed(before, row))
 
 
 def resealed(row: Row, seq: int, before: int) -> Row:
     """A row with another number, which follows a row with the checksum `before`."""
-    moved = row._replace(seq=seq)
-    return moved._replace(seal=sealed(before, moved))
+    return with_seal(row._replace(seq=seq), before)
 
 
 def member(body: Mapping[str, Any], name: str, kind: type) -> Any:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from priorband import conditions
 from priorband.fidelity import Fidelity
-from priorband.optimizers import Optimizer
+from priorband.optimizers import Opening, Optimizer
 from priorband.samplers import combine, ensemble_policy, gaussian, grid, local, parzen, simple
 from priorband.samplers.base import MixtureWeights, Sampler
-from priorband.schedulers import asynchronous, full, synchronous
+from priorband.schedulers import asynchronous, full, opened, staged, synchronous
 from priorband.schedulers.base import Scheduler
 from priorband.space import beliefs, choices, densities, parameters
 from priorband.space.when import When
@@ -62,6 +62,8 @@ _SCHEDULERS = {
     "AsyncHyperband": StoredClass(asynchronous.AsyncHyperband, "promotion"),
     "SuccessiveHalving": StoredClass(synchronous.SuccessiveHalving),
     "Hyperband": StoredClass(synchronous.Hyperband),
+    "StagedScheduler": StoredClass(staged.StagedScheduler, "plan duel proof patience"),
+    "ContinueMode": StoredClass(opened.ContinueMode, "plan"),
 }
 _SAMPLERS = {
     "FromUniform": StoredClass(simple.FromUniform),
@@ -78,12 +80,14 @@ _SAMPLERS = {
 }
 _WEIGHTS = {
     "Fixed": StoredClass(combine.Fixed, "probabilities"),
+    "UniformOrNear": StoredClass(ensemble_policy.UniformOrNear),
     "Ensemble": StoredClass(ensemble_policy.Ensemble, "uniform_share incumbent_share"),
 }
 _UNIFORM_SHARES = {
     "Geometric": StoredClass(ensemble_policy.Geometric),
     "Half": StoredClass(ensemble_policy.Half),
     "Linear": StoredClass(ensemble_policy.Linear),
+    "Guard": StoredClass(ensemble_policy.Guard, "trusted distrusted"),
 }
 _INCUMBENT_SHARES = {
     "Dynamic": StoredClass(ensemble_policy.Dynamic, "floor"),
@@ -92,13 +96,16 @@ _INCUMBENT_SHARES = {
     "Zero": StoredClass(ensemble_policy.Zero),
 }
 _CONDITIONS = {
+    "Bracketed": StoredClass(conditions.Bracketed, "trained"),
     "Done": StoredClass(conditions.Done, "trials"),
     "Drawn": StoredClass(conditions.Drawn, "configurations"),
     "Trained": StoredClass(conditions.Trained, "trials"),
     "Enough": StoredClass(conditions.Enough, "per_parameter more"),
     "Spent": StoredClass(conditions.Spent, "trainings"),
+    "Proven": StoredClass(conditions.Proven),
     "Never": StoredClass(conditions.Never),
 }
+_OPENING = {"Opening": StoredClass(Opening, "sampler below if_flat")}
 _OPTIMIZER = {"Optimizer": StoredClass(Optimizer, "scheduler sampler opening eta sizes incumbent")}
 STORED: dict[str, StoredClass] = {
     **_SPACE,
@@ -110,6 +117,7 @@ STORED: dict[str, StoredClass] = {
     **_UNIFORM_SHARES,
     **_INCUMBENT_SHARES,
     **_CONDITIONS,
+    **_OPENING,
     **_OPTIMIZER,
 }
 """Every stored class by its tag."""
@@ -133,8 +141,10 @@ _ALLOWED: dict[Any, tuple[type, ...]] = {
     **{bool: (bool,), str: (str,), int: (int, float), float: (int, float)},
     **{tuple[float, ...]: (tuple,), tuple[densities.Density, ...]: _MANY[1]},
     **{Scheduler: _classes(_SCHEDULERS), Sampler: _MANY[0], Sampler | None: (*_MANY[0], NoneType)},
+    Sampler | Opening | None: (*_MANY[0], Opening, NoneType),
     **{Sequence[Sampler]: _MANY[0], MixtureWeights: _classes(_WEIGHTS)},
     conditions.Condition: _classes(_CONDITIONS),
+    conditions.Condition | None: (*_classes(_CONDITIONS), NoneType),
     ensemble_policy.UniformShare: _classes(_UNIFORM_SHARES),
     ensemble_policy.IncumbentShare: _classes(_INCUMBENT_SHARES),
 }

@@ -258,7 +258,7 @@ class DurableStudy(BaseStudy):
             ("ask", n, hold),
             assign,
             self._all_still_held,
-            leases=self._dispatcher.look_is_due,
+            leases=self._dispatcher.look_is_due(""),
         )
         first = answers[0]
         if isinstance(first, Idle):
@@ -444,7 +444,7 @@ class DurableStudy(BaseStudy):
         """
         dispatcher = self._dispatcher
         post = PostedTurn(dispatcher.client, report, request).to_text if may_post else None
-        with self._writing(bool(request) and dispatcher.look_is_due, post) as transaction:
+        with self._writing(bool(request) and dispatcher.look_is_due(request), post) as transaction:
             if transaction.answer is not None:
                 return answer_from_text(transaction.answer, self._view.read_config)
             answer, all_taken = take_turns(dispatcher, transaction, report, request)

@@ -229,7 +229,7 @@ class TrialTable:
                 raise FormatError(f"trial {trial} comes from the queue, but the queue is empty")
             return trial
         ended = self._ended[parent] if 0 <= parent < trial and self._succeeded[parent] else 0
-        if not 0 < ended < self._asked[trial] or slot is None:
+        if not 0 < ended < self._asked[trial]:
             raise FormatError(f"trial {trial} continues {parent}, which has not succeeded")
         if ancestry.fidelities[parent] >= fidelity or ancestry.origins[parent] != asked.origin:
             raise FormatError(f"trial {trial} does not go on where {parent} ended")

@@ -54,6 +54,8 @@ class StudyView:
 
     def apply(self, rows: Sequence[Row]) -> None:
         """Take in rows that follow the last one; raise `DamagedError` at one that is invalid."""
+        if not rows:
+            return
         try:
             with _no_garbage_collection(len(rows)):
                 self._apply(rows)
@@ -74,8 +76,7 @@ class StudyView:
                     history = history.after(event)
             except INVALID as error:
                 self._damaged(f"record {row.seq} ({row.kind:.20}) is invalid: {error}")
-        if rows:
-            self.state = replaced(self.state, history=history)
+        self.state = replaced(self.state, history=history)
 
     def append(
         self,

@@ -261,7 +261,6 @@ def _order_fits(the: Columns) -> bool:
         and bool(np.all(losses[parent] < math.inf))
         and bool(np.all(fidelity[parent] < fidelity[child]))
         and bool(np.all(the.origin[parent] == the.origin[child]))
-        and bool(np.all(the.rung[child] != NONE))
     )
 
 

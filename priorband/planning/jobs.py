@@ -5,9 +5,10 @@ from typing import NamedTuple, final
 from priorband.errors import MethodError
 from priorband.fidelity import Fidelity
 from priorband.history import History
-from priorband.optimizers import Optimizer
+from priorband.optimizers import Opening, Optimizer
 from priorband.problem import make_problem
 from priorband.samplers.grid import Grid
+from priorband.space.prior import is_flat
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.timeline.in_memory import LossOf, TrialsInMemory
@@ -59,7 +60,7 @@ def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJo
     No configuration is drawn where that provably makes no difference; see `without_configs`.
     """
     if inputs.space is None or _never_exhausted(inputs.optimizer):
-        optimizer, first = without_configs(inputs.optimizer, inputs.fidelity)
+        optimizer, first = without_configs(inputs.optimizer, inputs.fidelity, _flat(inputs))
         try:
             return _jobs(inputs, optimizer, _continued(inputs, first), loss, most)
         except ReadsConfigurations:
@@ -71,6 +72,13 @@ def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJo
         )
     problem = make_problem(inputs.space, inputs.fidelity, inputs.optimizer, inputs.seed)
     return _jobs(inputs, inputs.optimizer, _continued(inputs, problem.start()), loss, most)
+
+
+def _flat(inputs: PlanInputs) -> bool:
+    """Whether the prior is known to be flat."""
+    if inputs.begun is not None:
+        return is_flat(inputs.begun.prior)
+    return inputs.space is not None and is_flat(inputs.space.prior)
 
 
 def _continued(inputs: PlanInputs, first: State) -> State:
@@ -115,7 +123,9 @@ def jobs_of(runs: list[Run], rungs: tuple[float, ...]) -> tuple[PlannedJob, ...]
 
 def _never_exhausted(optimizer: Optimizer) -> bool:
     """Whether the samplers are ours, which always have a configuration, except for the grid."""
-    return all(map(_endless, (optimizer.sampler, optimizer.opening)))
+    opening = optimizer.opening
+    first = opening.sampler if isinstance(opening, Opening) else opening
+    return all(map(_endless, (optimizer.sampler, first, optimizer.extra)))
 
 
 def _endless(part: object) -> bool:

@@ -2,6 +2,7 @@
 
 from typing import Any, final
 
+from priorband.choose_method import Auto, as_auto, chosen_optimizer
 from priorband.durable.budget import BudgetLike, as_budget
 from priorband.errors import ArgumentError
 from priorband.fidelity import Fidelity
@@ -21,7 +22,6 @@ from priorband.planning.cases import (
 )
 from priorband.planning.jobs import PlanInputs, PlannedJob
 from priorband.planning.text import plan_lines
-from priorband.problem import optimizer_of
 from priorband.space.space import Space
 from priorband.timeline.timeline import Workload
 from priorband.values import frozen
@@ -120,7 +120,7 @@ class Plan:
 
 def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a default
     fidelity: Fidelity,
-    method: str | Optimizer = "priorband",
+    method: str | Optimizer | None = None,
     budget: BudgetLike = 12,
     workers: int = 4,
     seconds_per_unit: float | None = None,
@@ -137,7 +137,8 @@ def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a d
 
     Args:
         fidelity: how long a trial can be trained.
-        method: a name from `methods()`, or an `Optimizer`.
+        method: a name from `methods()`, "auto" to choose one, or an `Optimizer`; "priorband" by
+            default.
         budget: a number of full trainings, or a `Budget` with `trainings` or `trials`.
         workers: how many trials run at the same time.
         seconds_per_unit: how many seconds a unit of fidelity takes, such as an epoch.
@@ -174,8 +175,10 @@ def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a d
         raise ArgumentError(
             f"`seconds_per_unit` must be a number of seconds above 0, got {seconds_per_unit!r}."
         )
+    known = Auto(limits.get("trainings"), limits.get("trials"), workers)
+    prior = None if space is None else space.prior
     inputs = PlanInputs(
-        optimizer_of(method),
+        chosen_optimizer(as_auto(method, known), space, prior, fidelity),
         fidelity,
         Workload(workers, limits.get("trainings", UNLIMITED), continued=continued),
         seed,

@@ -15,12 +15,14 @@ from typing import Protocol, final
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
 from priorband.errors import MethodError
-from priorband.numeric import one_of
+from priorband.guard import MODE, PRIOR, guard_size, mode_failed, progress
+from priorband.numeric import one_of, real
 from priorband.samplers.base import Sampler, require_callable
 from priorband.samplers.combine import Mix
 from priorband.samplers.local import Perturb
 from priorband.samplers.scores import Scores, incumbent_share, scores
 from priorband.samplers.simple import FromPrior, FromUniform
+from priorband.space.prior import is_flat
 from priorband.state import State
 from priorband.values import frozen
 
@@ -128,6 +130,43 @@ class Linear:
     def __call__(self, state: State, rung: int) -> float:
         climb = rung / state.ladder.top if state.ladder.top else 0.0
         return 1.0 / (2.0 + (state.ladder.eta - 1) * climb)
+
+
+@final
+@frozen
+class Guard:
+    """The uniform share of the first bracket, which distrusts the prior until it has won.
+
+    The first draws are uniform: as many as the bracket's second rung takes. After that the prior is
+    eta**(rung + e) times as likely as a uniform draw, with an exponent e that depends on where the
+    incumbent comes from. With a flat prior all draws are uniform.
+
+    Args:
+        trusted: The exponent while the incumbent is the prior's mode or was drawn from the prior.
+        distrusted: The exponent while it is neither, there is none, or the mode failed.
+
+    Raises:
+        MethodError: If an exponent is not a number.
+
+    Example:
+        >>> method = ensemble(Ensemble(uniform_share=Guard(), incumbent_share=Zero()))
+    """
+
+    trusted: float = 2.0
+    distrusted: float = -2.0
+
+    def __post_init__(self) -> None:
+        for name in ("trusted", "distrusted"):
+            if real(getattr(self, name)) is None:
+                raise MethodError(f"`{name}` must be a number, got {getattr(self, name)!r}.")
+
+    def __call__(self, state: State, rung: int) -> float:
+        if progress(state).drawn < guard_size(state.ladder) or is_flat(state.prior):
+            return 1.0
+        incumbent = state.incumbent
+        trust = incumbent is not None and incumbent.trial.origin in (MODE, PRIOR)
+        exponent = self.trusted if trust and not mode_failed(state) else self.distrusted
+        return 1.0 / (1.0 + math.pow(state.ladder.eta, rung + exponent))
 
 
 @final
@@ -262,11 +301,31 @@ class Ensemble:
         return Shares(p_uniform, left * (1.0 - share), left * share, both)
 
 
+@final
+@frozen
+class UniformOrNear:
+    """The probabilities of uniform draws and of draws near the incumbent, without the prior.
+
+    The uniform share is 1 / (1 + eta**rung), and 1 until a full training has succeeded. These are
+    weights of a `Mix` of three: uniform, from the prior, near the incumbent.
+
+    Example:
+        >>> from priorband.samplers import FromPrior, FromUniform, Mix, Perturb
+        >>> sampler = Mix((FromUniform(), FromPrior(), Perturb()), UniformOrNear())
+    """
+
+    def __call__(self, state: State, rung: int) -> Shares:
+        if state.success_count(state.ladder.top) == 0:
+            return Shares(1.0, 0.0, 0.0)
+        uniform = Geometric()(state, rung)
+        return Shares(uniform, 0.0, 1.0 - uniform)
+
+
 PAPER = Ensemble()
 PERTURB = Perturb()
 
 
-def ensemble(weights: Ensemble = PAPER, around: Sampler = PERTURB) -> Mix:
+def ensemble(weights: Ensemble | UniformOrNear = PAPER, around: Sampler = PERTURB) -> Mix:
     """Make the sampler of PriorBand: uniform, from the prior, or near the incumbent.
 
     Args:

@@ -6,7 +6,8 @@ other differences. Then losses are standardised.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from math import log
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from priorband.state import State
 from priorband.trial import Observation, Trial
 
 FENCE = 3.0
+Scale = Literal["linear", "log"]
+"""How the fidelity becomes an input of a model."""
 
 
 class Evidence(NamedTuple):
@@ -26,7 +29,9 @@ class Evidence(NamedTuple):
     """The number of results before it was limited."""
 
 
-def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None:
+def evidence(
+    state: State, fidelity: float | None, most: int, scale: Scale = "linear"
+) -> Evidence | None:
     """Return at most `most` results, or None if there are no losses.
 
     They are those at one fidelity. If `fidelity` is None, they are those at all fidelities, with
@@ -37,14 +42,14 @@ def evidence(state: State, fidelity: float | None, most: int) -> Evidence | None
     if losses is None:
         return None
     kept = bounded([o.fidelity for o in ended], losses, most)
-    rows = encoded(state, (ended[i].trial for i in kept), joint=fidelity is None)
+    rows = encoded(state, (ended[i].trial for i in kept), fidelity is None, scale)
     return Evidence(rows, standardised(losses[kept]), len(ended))
 
 
-def encoded(state: State, trials: Iterable[Trial], joint: bool) -> Array:
+def encoded(state: State, trials: Iterable[Trial], joint: bool, scale: Scale = "linear") -> Array:
     """Return a row for each trial; if `joint` is set, the fidelity is its last column."""
     rows = [
-        np.append(state.row(trial), unit_fidelity(state, trial.fidelity))
+        np.append(state.row(trial), unit_fidelity(state, trial.fidelity, scale))
         if joint
         else state.row(trial)
         for trial in trials
@@ -52,10 +57,14 @@ def encoded(state: State, trials: Iterable[Trial], joint: bool) -> Array:
     return np.array(rows).reshape(len(rows), len(state.space) + joint)
 
 
-def unit_fidelity(state: State, fidelity: float) -> float:
+def unit_fidelity(state: State, fidelity: float, scale: Scale = "linear") -> float:
     """Return a fidelity's position in its range: 0 for the lowest, 1 for the highest."""
     low, high = state.ladder.fidelity.low, state.ladder.fidelity.high
-    return (fidelity - low) / (high - low) if high > low else fidelity / high
+    if high <= low:
+        return fidelity / high
+    if scale == "log":
+        return log(fidelity / low) / log(high / low) if fidelity < high else 1.0
+    return (fidelity - low) / (high - low)
 
 
 def losses_with_failures(ended: Sequence[Observation]) -> Array | None:

@@ -7,19 +7,28 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 import numpy as np
 
 from priorband.cache import CacheKey
+from priorband.conditions import Condition
 from priorband.errors import MethodError
 from priorband.ladder import Ladder
 from priorband.numeric import one_of, real, whole
-from priorband.samplers.base import MODEL, Draw
-from priorband.samplers.evidence import Evidence, bounded, encoded, evidence, unit_fidelity
+from priorband.samplers.base import MODEL, Draw, require_callable
+from priorband.samplers.evidence import (
+    Evidence,
+    Scale,
+    bounded,
+    encoded,
+    evidence,
+    unit_fidelity,
+)
 from priorband.samplers.simple import FromUniform
 from priorband.space.config import Config
 from priorband.space.densities import Array
+from priorband.space.prior import is_flat
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.streams import Generator
 from priorband.trial import Trial
-from priorband.values import frozen
+from priorband.values import frozen, repr_without_defaults
 
 if TYPE_CHECKING:
     from priorband.models.acquisition import Bonus, Improvement
@@ -28,6 +37,13 @@ if TYPE_CHECKING:
 
 Over = Literal["full", "rung", "joint"]
 Combine = Literal["sum", "product"]
+Aim = Literal["rung", "full"]
+_WORDS = {
+    "over": ("full", "rung", "joint"),
+    "combine": ("sum", "product"),
+    "aim": ("rung", "full"),
+    "scale": ("linear", "log"),
+}
 
 STEP = 2.0**-20
 """Positions are rounded to multiples of this, so that rounding errors rarely change a trial."""
@@ -67,6 +83,12 @@ class GPSearch:
             "product" if the choices change which numbers are good.
         candidates: The number of random candidates.
         most: The maximum number of results to use.
+        aim: Only for "joint". "rung": as `two_step` says. "full": search at the highest fidelity
+            for what is better than the lowest loss at any fidelity.
+        scale: Only for "joint". Whether the model sees the fidelity on a "linear" or a "log" scale.
+        trust: If given, the prior counts only while this condition is true and the prior is not
+            flat. Its density then has the power `min(1, beta / n)` after n successful full
+            trainings. Otherwise the search moves candidates by at most 0.05.
 
     Raises:
         MethodError: If an argument is not one of the allowed values.
@@ -86,12 +108,21 @@ class GPSearch:
     combine: Combine = "sum"
     candidates: int = 512
     most: int = 400
+    aim: Aim = "rung"
+    scale: Scale = "linear"
+    trust: Condition | None = None
+
+    __repr__ = repr_without_defaults("aim", "scale", "trust")
 
     def __post_init__(self) -> None:
-        if not one_of(self.over, ("full", "rung", "joint")):
-            raise MethodError(f"`over` must be 'full', 'rung' or 'joint', got {self.over!r}.")
-        if not one_of(self.combine, ("sum", "product")):
-            raise MethodError(f"`combine` must be 'sum' or 'product', got {self.combine!r}.")
+        for name, words in _WORDS.items():
+            if not one_of(getattr(self, name), words):
+                *others, last = map(repr, words)
+                raise MethodError(
+                    f"`{name}` must be {', '.join(others)} or {last}, got {getattr(self, name)!r}."
+                )
+        if self.trust is not None:
+            require_callable("trust", self.trust)
         if (beta := real(self.beta)) is None or beta < 0:
             raise MethodError(f"`beta` must be a number of at least 0, got {self.beta!r}.")
         for name in ("candidates", "most"):
@@ -109,7 +140,7 @@ class GPSearch:
             if fitted is None:
                 return FromUniform().sample(state, rung, rng)
             running = _running(state, fitted.fidelity)
-            latest = encoded(state, running[-_MOST_RUNNING:], joint=self.over == "joint")
+            latest = encoded(state, running[-_MOST_RUNNING:], self.over == "joint", self.scale)
             process = fitted.process.with_pending(latest)
             bonus = self._bonus(state, fitted.results + len(running))
             return Draw(self._best(_Inputs(state, rung, process, bonus), rng), MODEL)
@@ -117,7 +148,7 @@ class GPSearch:
     def _fitted(self, state: State) -> "_FittedProcess | None":
         """The process fitted to the results so far, cached; None if there are too few results."""
         observations = state.history.observation_count
-        key = (self.over, self.combine, self.most)
+        key = (self.over, self.combine, self.most, self.scale)
         last = state.history.cached(_FITTED, dict.get, key)
         if last is not None and last.observations == observations and last.belongs(state):
             return last
@@ -128,7 +159,7 @@ class GPSearch:
             if rung is None:
                 return None
             fidelity = state.ladder.fidelities[rung]
-        results = evidence(state, fidelity, self.most)
+        results = evidence(state, fidelity, self.most, self.scale)
         if results is None:
             return None
         fitted = _FittedProcess(
@@ -157,6 +188,10 @@ class GPSearch:
         if not self.beta:
             return None
         weight = prior_weight(self.beta, results)
+        if self.trust is not None:
+            if is_flat(state.prior) or not self.trust(state):
+                return None
+            weight = capped_weight(self.beta, state.success_count(state.ladder.top))
         return lambda rows: weight * state.prior.logpdf(rows)
 
     def _best(self, inputs: "_Inputs", rng: Generator) -> Config:
@@ -167,8 +202,8 @@ class GPSearch:
         level, best = self._level(inputs)
         score = Improvement(process, best, level, inputs.bonus)
         groups = self._candidates(inputs, rng)
-        reach = 1.0
-        if self.over == "joint" and self.two_step:
+        reach = _NEARBY if self.trust is not None and inputs.bonus is None else 1.0
+        if self.over == "joint" and self.two_step and self.aim == "rung":
             groups = [_shortlist(inputs.state, score, domain, np.concatenate(groups))]
             score = Improvement(process, float(process.targets.min()), (1.0,), inputs.bonus)
             reach = _NEARBY
@@ -180,10 +215,14 @@ class GPSearch:
         process, state = inputs.process, inputs.state
         if self.over != "joint":
             return (), float(process.targets.min())
+        if self.aim == "full":
+            return (1.0,), float(process.targets.min())
         rung: int | None = inputs.rung
         if not self.two_step:
             rung = state.rung_with(len(state.space))
-        level = unit_fidelity(state, state.ladder.fidelities[inputs.rung if rung is None else rung])
+        level = unit_fidelity(
+            state, state.ladder.fidelities[inputs.rung if rung is None else rung], self.scale
+        )
         there = process.targets[process.rows[:, -1] == level]
         return (level,), float(there.min() if len(there) else process.targets.min())
 
@@ -228,7 +267,7 @@ class _FittedProcess(NamedTuple):
         return self.space is state.space and self.ladder is state.ladder
 
 
-_FITTED: CacheKey[dict[tuple[Over, Combine, int], _FittedProcess]] = CacheKey(dict)
+_FITTED: CacheKey[dict[tuple[Over, Combine, int, Scale], _FittedProcess]] = CacheKey(dict)
 
 
 class _Inputs(NamedTuple):
@@ -248,6 +287,15 @@ def _running(state: State, fidelity: float | None) -> list[Trial]:
 def prior_weight(beta: float, results: int) -> float:
     """The power to which piBO raises the prior's density. It falls with the number of results."""
     return beta / max(results, 1)
+
+
+def capped_weight(beta: float, trainings: int) -> float:
+    """The power of the prior's density after so many full trainings; at most 1.
+
+    >>> [capped_weight(10, trainings) for trainings in (0, 4, 10, 20)]
+    [1.0, 1.0, 1.0, 0.5]
+    """
+    return min(1.0, beta / max(trainings, 1))
 
 
 def settled(space: Space, rows: Array) -> Array:

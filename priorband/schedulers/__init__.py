@@ -4,8 +4,10 @@ Combine a scheduler with a sampler in an `Optimizer`. To write one of your own, 
 """
 
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
-from priorband.schedulers.base import Promote, Sample, Scheduler, promotable
+from priorband.schedulers.base import Continue, Extra, Promote, Sample, Scheduler, promotable
 from priorband.schedulers.full import FullFidelity
+from priorband.schedulers.opened import ContinueMode
+from priorband.schedulers.staged import StagedScheduler
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.streams import RandomSource
 from priorband.trial import Slot
@@ -13,6 +15,9 @@ from priorband.trial import Slot
 __all__ = [
     "ASHA",
     "AsyncHyperband",
+    "Continue",
+    "ContinueMode",
+    "Extra",
     "FullFidelity",
     "Hyperband",
     "Promote",
@@ -20,6 +25,7 @@ __all__ = [
     "Sample",
     "Scheduler",
     "Slot",
+    "StagedScheduler",
     "SuccessiveHalving",
     "promotable",
 ]

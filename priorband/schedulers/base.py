@@ -1,11 +1,14 @@
 """The protocol of schedulers, and their answers: a new trial in a slot, or a promotion.
 
+Two further answers are outside the brackets: a new trial, and the continuation of one. These trials
+have no slot, so no bracket counts them.
+
 A scheduler always has an answer. It never waits: while one bracket is blocked, the next one starts.
 It never stops: the study decides when to stop.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol, final
+from typing import Literal, Protocol, final
 
 from priorband.state import State
 from priorband.streams import RandomSource
@@ -49,6 +52,48 @@ class Promote:
     slot: Slot
 
 
+@final
+@frozen
+class Extra:
+    """A scheduler's answer: evaluate a new configuration on a rung, outside all brackets.
+
+    Args:
+        rung: The rung.
+
+    Example:
+        >>> Extra(rung=3).rung
+        3
+    """
+
+    rung: int
+
+
+@final
+@frozen
+class Continue:
+    """A scheduler's answer: continue a trial at the fidelity of a rung, outside all brackets.
+
+    Args:
+        trial: The trial to continue. It must have ended without a failure, on a lower rung.
+        rung: The rung.
+        why: "mode" if it is the prior's mode that goes on, "duel" if it is a rival of the prior.
+
+    Example:
+        >>> from priorband import Config
+        >>> mode = Trial(0, Config(lr=0.1), 9, None, None, "mode", 0)
+        >>> Continue(mode, rung=3).trial.origin
+        'mode'
+    """
+
+    trial: Trial
+    rung: int
+    why: Literal["mode", "duel"] = "mode"
+
+
+Step = Sample | Promote | Extra | Continue
+"""What a scheduler answers."""
+
+
 class Scheduler(Protocol):
     """The protocol of schedulers: they choose the rung of the next trial.
 
@@ -73,7 +118,7 @@ class Scheduler(Protocol):
         >>> check_scheduler(EveryOtherRung())
     """
 
-    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Step:
         """Decide on the next trial.
 
         Args:
@@ -81,7 +126,8 @@ class Scheduler(Protocol):
             rng: A source of uniform random numbers for this trial only: `rng.random()`.
 
         Returns:
-            `Sample` for a new configuration, or `Promote` to continue a trial.
+            `Sample` for a new configuration, or `Promote` to continue a trial; `Extra` or
+            `Continue` for the same outside the brackets.
         """
 
 

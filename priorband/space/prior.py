@@ -12,7 +12,16 @@ from priorband.space.base import Parameter
 from priorband.space.beliefs import Belief, Mixture, Uniform, as_belief, stated_values
 from priorband.space.choices import Constant
 from priorband.space.config import Config
-from priorband.space.densities import Array, Blend, Choices, Density, Flat, TruncatedNormal
+from priorband.space.densities import (
+    Array,
+    BetaDensity,
+    Blend,
+    Choices,
+    Density,
+    Flat,
+    Steps,
+    TruncatedNormal,
+)
 from priorband.space.space import Space
 from priorband.streams import Generator
 
@@ -53,6 +62,26 @@ class Prior(Protocol):
 
     def around(self, config: Mapping[str, Any]) -> "Prior":
         """Return the same density moved to another configuration, such as the incumbent."""
+
+
+def is_flat(belief: Prior) -> bool:
+    """Whether a prior says nothing: all its densities are uniform. One of your own never is.
+
+    >>> from priorband import Float, Space
+    >>> is_flat(Space({"x": Float(0, 1)}).prior), is_flat(Space({"x": Float(0, 1, prior=0)}).prior)
+    (True, False)
+    """
+    return isinstance(belief, Independent) and all(map(_says_nothing, belief.densities))
+
+
+def _says_nothing(density: Density) -> bool:
+    if isinstance(density, Choices):
+        return min(density.probabilities) == max(density.probabilities)
+    if isinstance(density, Blend):
+        return all(map(_says_nothing, density.parts))
+    if isinstance(density, Steps):
+        return min(density.heights) == max(density.heights)
+    return isinstance(density, Flat) or density == BetaDensity(1.0, 1.0)
 
 
 @final

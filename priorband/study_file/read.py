@@ -8,7 +8,7 @@ from typing import Any, final
 from priorband.durable.budget import Budget, as_budget
 from priorband.errors import ArgumentError, SpaceError
 from priorband.fidelity import Fidelity
-from priorband.named_methods import methods
+from priorband.named_methods import AUTO, methods
 from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space
 from priorband.storage.addresses import is_address
@@ -321,8 +321,8 @@ def _prior(source: Source, found: Mapping[str, Any], space: Space | None) -> dic
 
 def _check_method(top: Table, found: Mapping[str, Any]) -> None:
     method = found.get("method")
-    if method is not None and ":" not in method and method not in methods():
-        hint = proposal(method, methods())
+    if method is not None and ":" not in method and method not in (AUTO, *methods()):
+        hint = proposal(method, (AUTO, *methods()))
         message = f"There is no method `{method}`.{hint} `priorband methods` lists them."
         top.mistake("method", message)
 

@@ -2,16 +2,26 @@
 
 import warnings
 from collections import Counter
+from itertools import product
 from typing import final
 
 from priorband.errors import SingleRungWarning
 from priorband.fidelity import Fidelity
 from priorband.history import History
-from priorband.optimizers import Optimizer
+from priorband.optimizers import Opening, Optimizer
+from priorband.samplers.base import Draw
 from priorband.samplers.simple import FromUniform, PriorMode
-from priorband.schedulers.base import Promote, Sample, Scheduler, promotable
+from priorband.schedulers.base import (
+    Continue,
+    Extra,
+    Promote,
+    Sample,
+    Scheduler,
+    Step,
+    promotable,
+)
 from priorband.state import State
-from priorband.streams import RandomSource, generator
+from priorband.streams import Generator, RandomSource, generator
 from priorband.study import Study
 from priorband.testing.parts import PURE, check_part
 from priorband.testing.states import example_space, play
@@ -25,7 +35,9 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
     """Check that a scheduler always answers, and promotes only what it may.
 
     It may promote a trial that succeeded, once, by one rung, and never one that it had left out of
-    `promotable`. Its answers must not depend on the sampler, and must be the same when repeated.
+    `promotable`. Outside the brackets it may continue one on any higher rung. Its answers must not
+    depend on configurations, and must be the same when repeated. It is tried with an opening and
+    without.
 
     Args:
         scheduler: The scheduler.
@@ -37,10 +49,11 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
     """
     check_part(scheduler, "scheduler", "next")
     for seed, (low, high, eta) in enumerate(_LADDERS):
-        for failing, workers in ((0.0, 1), (0.0, 8), (0.3, 8), (0.3, 120), (1.0, 8)):
+        cases = ((0.0, 1), (0.0, 8), (0.3, 8), (0.3, 120), (1.0, 8))
+        for (failing, workers), opening in product(cases, (None, Opening(PriorMode()))):
             plans = []
-            for sampler in (FromUniform(), PriorMode()):
-                optimizer = Optimizer(_Watched(scheduler), sampler, eta=eta)
+            for sampler in (FromUniform(), _AlwaysTheMode()):
+                optimizer = Optimizer(_Watched(scheduler), sampler, opening, eta=eta)
                 study = Study(example_space(), _range(low, high), optimizer, seed)
                 plan = []
                 for trial in play(study, 120, seed, failing, workers):
@@ -52,8 +65,20 @@ def check_scheduler(scheduler: Scheduler, synchronous: bool = False) -> None:
             _check_promotable(scheduler, study.state)
             assert plans[0] == plans[1], (
                 f"{scheduler!r}: its answers depend on the configurations, which the sampler "
-                "chooses. Decide by slots, losses and fidelities only, not by `trial.config`."
+                "chooses. Decide by slots, losses, fidelities and origins only, not by "
+                "`trial.config`."
             )
+
+
+@final
+@frozen
+class _AlwaysTheMode:
+    """A sampler with the same origin as uniform draws, but always the same configuration."""
+
+    def sample(self, state: State, rung: int, rng: Generator) -> Draw:
+        """Return the mode of the prior."""
+        del rung, rng
+        return Draw(state.prior.mode, "uniform")
 
 
 @final
@@ -63,7 +88,7 @@ class _Watched:
 
     scheduler: Scheduler
 
-    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Step:
         """Return what the scheduler answers, if it is an answer."""
         try:
             step = self.scheduler.next(state, rng)
@@ -73,14 +98,16 @@ class _Watched:
                 "for results, it starts a new trial: Sample(Slot(bracket=0, rung=0))."
             )
             raise
-        assert isinstance(step, Sample | Promote) and isinstance(step.slot, Slot), (
+        outside = isinstance(step, Extra | Continue)
+        assert outside or (isinstance(step, Sample | Promote) and isinstance(step.slot, Slot)), (
             f"{self.scheduler!r}: `next` must return Sample(slot) or Promote(trial, slot), got "
             f"{step!r}. Slot(bracket=0, rung=0) makes a slot; all three are in "
             "priorband.schedulers."
         )
+        rung = step.rung if isinstance(step, Extra | Continue) else step.slot.rung
         top = state.ladder.top
-        assert 0 <= step.slot.rung <= top, (
-            f"{self.scheduler!r}: `next` chose the rung {step.slot.rung}, but the rungs are 0 to "
+        assert 0 <= rung <= top, (
+            f"{self.scheduler!r}: `next` chose the rung {rung}, but the rungs are 0 to "
             f"`state.ladder.top`, here {top}."
         )
         return step
@@ -100,15 +127,14 @@ def _check_step(scheduler: Scheduler, state: State, trial: Trial) -> None:
         f"{scheduler!r}: `next` gave two answers for the same arguments: {first}, then {second}. "
         f"{PURE}"
     )
-    if trial.parent is not None and trial.slot is not None:
-        _check_promotion(scheduler, state, trial, trial.slot)
+    if trial.parent is not None:
+        _check_promotion(scheduler, state, trial)
 
 
-def _check_promotion(scheduler: Scheduler, state: State, trial: Trial, slot: Slot) -> None:
+def _check_promotion(scheduler: Scheduler, state: State, trial: Trial) -> None:
     history, number = state.history, trial.parent
     assert number is not None
     parent, outcome = history.trial(number), history.outcome(number)
-    below = parent.slot.rung if parent.slot is not None else slot.rung - 1
     may = "A scheduler may promote a trial"
     assert outcome is not None, (
         f"{scheduler!r}: promoted trial {number}, which is running. {may} only after it ended: "
@@ -118,9 +144,15 @@ def _check_promotion(scheduler: Scheduler, state: State, trial: Trial, slot: Slo
         f"{scheduler!r}: promoted trial {number}, which failed. {may} only if it succeeded: check "
         "`state.history.outcome(trial.id).failed`."
     )
-    assert slot.rung == below + 1, (
-        f"{scheduler!r}: promoted trial {number} from rung {below} to rung {slot.rung}. "
-        f"{may} by one rung: Slot(bracket, trial.slot.rung + 1)."
+    if trial.slot is not None:
+        below = parent.slot.rung if parent.slot is not None else trial.slot.rung - 1
+        assert trial.slot.rung == below + 1, (
+            f"{scheduler!r}: promoted trial {number} from rung {below} to rung {trial.slot.rung}. "
+            f"{may} by one rung: Slot(bracket, trial.slot.rung + 1)."
+        )
+    assert trial.fidelity > parent.fidelity, (
+        f"{scheduler!r}: continued trial {number} from the fidelity {parent.fidelity} to "
+        f"{trial.fidelity}. A trial can only be continued on a higher rung."
     )
     twice = [t.id for t in history.trials if t.parent == number and t.id != trial.id]
     assert not twice, (

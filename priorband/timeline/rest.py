@@ -11,6 +11,7 @@ from typing import final
 from priorband.errors import MethodError
 from priorband.history import History
 from priorband.optimizers import Optimizer
+from priorband.space.prior import is_flat
 from priorband.state import State
 from priorband.streams import RandomStream
 from priorband.timeline.durations import DurationModel
@@ -83,7 +84,8 @@ def _extrapolated(rest: Rest, new: list[Run], end: float) -> float:
 
 def rest_trials(rest: Rest, number: int = 0) -> "TrialsInMemory | _TrialsBesides":
     """The trials of a method that goes on, with losses like those so far."""
-    optimizer, first = without_configs(rest.optimizer, rest.state.ladder.fidelity)
+    flat = is_flat(rest.state.prior)
+    optimizer, first = without_configs(rest.optimizer, rest.state.ladder.fidelity, flat)
     history = rest.state.history
     if len(history) > LONG:
         return _TrialsBesides(TrialsInMemory(optimizer, first, rest.seed, shuffled(number)))

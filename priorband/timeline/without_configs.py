@@ -10,11 +10,12 @@ long as the losses are the same and the sampler always has a configuration.
 from typing import Any, NoReturn, final
 
 from priorband.fidelity import Fidelity
+from priorband.guard import MODE
 from priorband.history import History
 from priorband.ladder import Ladder
-from priorband.optimizers import Optimizer
-from priorband.samplers.base import Draw
-from priorband.schedulers.base import Promote, Sample, Scheduler
+from priorband.optimizers import Opening, Optimizer
+from priorband.samplers.base import MODEL, Draw, Sampler
+from priorband.schedulers.base import Scheduler, Step
 from priorband.space.config import ReadOnlyDict
 from priorband.state import State
 from priorband.streams import RandomSource
@@ -30,19 +31,34 @@ class ReadsConfigurations(Exception):
     """A scheduler looked at a configuration, the space or the prior."""
 
 
-def without_configs(optimizer: Optimizer, fidelity: Fidelity) -> tuple[Optimizer, State]:
-    """A method with the same scheduler that draws no configurations, and its first state."""
+def without_configs(
+    optimizer: Optimizer, fidelity: Fidelity, flat: bool = False
+) -> tuple[Optimizer, State]:
+    """A method with the same scheduler that draws no configurations, and its first state.
+
+    `flat` says whether the prior is flat: some methods have no opening then.
+    """
     seal = _Seal()
-    stand_in: Any = _StandIn(seal)
     method = replaced(
         optimizer,
         scheduler=_WatchedScheduler(optimizer.scheduler, seal),
-        sampler=stand_in,
-        opening=None if optimizer.opening is None else stand_in,
+        sampler=_StandIn(seal, "any"),
+        opening=_opening(optimizer.opening, _StandIn(seal, MODE), flat),
+        extra=None if optimizer.extra is None else _StandIn(seal, MODEL),
     )
     nothing: Any = _Unreadable()
     ladder = Ladder(fidelity, optimizer.eta, optimizer.sizes)
     return method, State(nothing, nothing, ladder, History(), optimizer.incumbent)
+
+
+def _opening(
+    opening: Sampler | Opening | None, stand_in: Sampler, flat: bool
+) -> Sampler | Opening | None:
+    if not isinstance(opening, Opening):
+        return None if opening is None else stand_in
+    if flat and not opening.if_flat:
+        return None
+    return Opening(stand_in, opening.below, if_flat=True)
 
 
 @final
@@ -93,13 +109,14 @@ class _StandIn:
     """A sampler whose configurations cannot be read."""
 
     seal: _Seal
+    origin: str
 
     def sample(self, state: State, rung: int, rng: object) -> Draw:
         """Return a configuration that is different from all others."""
         del rung, rng
         config: Any = _SealedConfig()
         config.number, config.seal = len(state.history), self.seal
-        return Draw(config, "any")
+        return Draw(config, self.origin)
 
 
 @final
@@ -110,7 +127,7 @@ class _WatchedScheduler:
     inner: Scheduler
     seal: _Seal
 
-    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Step:
         """Return the scheduler's decision, or raise `ReadsConfigurations`."""
         watched: Any = _WatchedState(state)
         self.seal.closed = True

@@ -9,6 +9,7 @@ from priorband.durable.study import DurableStudy
 from priorband.schedulers.base import promotable
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
+from priorband.schedulers.wrapped import base_plan
 from priorband.storage.checkpoints import Checkpoints
 
 MAX_KEPT = 200
@@ -44,7 +45,9 @@ class CheckpointCleanup:
         history = state.history
         candidates = set(promotable(problem.optimizer.scheduler, state, ended))
         ranked = sorted(candidates, key=self._rank)
-        limit = None if isinstance(problem.optimizer.scheduler, BOUNDED) else self.max_kept
+        limit = (
+            None if isinstance(base_plan(problem.optimizer.scheduler), BOUNDED) else self.max_kept
+        )
         in_use = {trial.parent for trial in history.running if trial.parent is not None}
         for failed in history.latest_failures(self.max_kept):
             if failed.trial.parent is not None and history.replacement(failed.trial.id) is None:

@@ -118,12 +118,14 @@ class TrialRunner:
         self.checkpoints: Checkpoints = study.checkpoints
         self._started_at = 0.0
         """When the trial was started that was started last."""
+        self.left_files = True
+        """Whether the trial that ended last may have left a checkpoint, a log or a curve."""
         self.evaluate_in_process: InProcessEvaluator = evaluate_alone
         """How to evaluate without a child process; replaced where several ranks train together."""
 
     def start(self, assignment: Assignment) -> tuple[TrialTask, TrialProcess | None]:
         """Prepare the task of an assigned trial, and start its process if it gets one."""
-        self._started_at = time.monotonic()
+        self._started_at, self.left_files = time.monotonic(), True
         held = self.checkpoints.hold()
         task = self._task(assignment, held)
         if self.options.start == "same-process":
@@ -172,6 +174,9 @@ class TrialRunner:
     def _sync_checkpoint(self, number: int, attempt: int) -> None:
         """Write the checkpoint to disk before the result of its trial is recorded."""
         try:
+            self.left_files = self.checkpoints.knows(number)
+            if not self.left_files:
+                return
             if self.checkpoints.moved:  # since then, the objective could not save
                 self.checkpoints.remove(number)
                 return

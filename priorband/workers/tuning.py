@@ -13,9 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from priorband.choose_method import Auto, as_auto
 from priorband.display.best_trial import best_trial_lines
 from priorband.display.displays import Display, Show, checked_show, display
-from priorband.durable.budget import BudgetLike, as_budget
+from priorband.durable.budget import Budget, BudgetLike, as_budget
 from priorband.durable.open import journal_at
 from priorband.durable.study import LEASE, DurableStudy
 from priorband.errors import ArgumentError, HaltedError, MethodError, StorageError
@@ -81,7 +82,8 @@ def tune(  # noqa: PLR0913  # one call with every option; all but the first have
         budget: a number of full trainings, or a `Budget`; for all workers and restarts together.
         workers: how many trials to run at the same time on this machine.
         study: a folder, or a postgresql:// URL; "runs/" and the objective's name by default.
-        method: a name from `methods()`, or an `Optimizer`; "priorband" by default.
+        method: a name from `methods()`, or an `Optimizer`; "priorband" by default. "auto"
+            chooses one for a new study, and takes that of an existing one.
         seed: the seed of all decisions; 0 by default.
         prior: beliefs by parameter name, or a `Prior`; replaces the parameters' own priors.
         maximize: whether higher values are better; the objective then returns such a value. In the
@@ -189,6 +191,8 @@ def _run_to_the_end(
     if budget is None and opening["space"] is not None and not _exists(opening["where"]):
         raise ArgumentError("A new study needs a `budget`. Write budget=12 for 12 full trainings.")
     quiet = show == "quiet"
+    auto = _auto(opening["method"], limits, workers)
+    opening = opening if auto is None else opening | {"method": auto}
     with (
         own_warnings_hidden(quiet),
         open_with_retry(opening, lambda text: _print_to_stderr("" if quiet else text)) as opened,
@@ -200,7 +204,7 @@ def _run_to_the_end(
                 f"The study in {opened.where} has no `budget` yet. Write budget=12 for 12 full "
                 "trainings."
             )
-        announce(opened, workers, show)
+        announce(opened, workers, show, auto)
         with display(opened, show) as shown:
             if resuming := resuming_text(opened):
                 shown.say(resuming)
@@ -211,6 +215,13 @@ def _run_to_the_end(
             shown.finish(tuned.reason, best_trial_lines(opened))
             failures = failure_text(opened, show) if tuned.best is None else ""
     return tuned, ends, failures
+
+
+def _auto(method: Any, limits: Budget | None, workers: int) -> Auto | None:
+    """What is known for the choice of a method; None if a method was given."""
+    known = {} if limits is None else limits.limits
+    meant = as_auto(method, Auto(known.get("trainings"), known.get("trials"), workers))
+    return meant if isinstance(meant, Auto) else None
 
 
 def _worked(opened: DurableStudy, jobs: list[WorkerJob], shown: Display) -> list[WorkerEnd]:

@@ -305,7 +305,7 @@ class Worker:
     def _remove_old_checkpoints(self, report: Report) -> None:
         """Remove checkpoints that are no longer needed after a report."""
         try:
-            if not self.runner.checkpoints.knows(report.trial):
+            if not (self.runner.left_files and self.runner.checkpoints.knows(report.trial)):
                 return
             history = self.study.state.history
             if report.trial >= len(history) or history.outcome(report.trial) is None:

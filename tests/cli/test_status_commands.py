@@ -25,7 +25,7 @@ SPACE = pb.Space(
     }
 )
 EPOCHS = pb.Fidelity("epochs", 1, 9)
-METHODS = 37
+METHODS = 53
 
 
 def work(study: pb.DurableStudy, number: int) -> None:

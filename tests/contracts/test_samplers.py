@@ -24,7 +24,7 @@ from priorband import (
     methods,
     optimizer,
 )
-from priorband.conditions import Done, Drawn, Spent
+from priorband.conditions import Bracketed, Done, Drawn, Spent
 from priorband.errors import ConfigError
 from priorband.samplers import (
     Crossover,
@@ -34,11 +34,13 @@ from priorband.samplers import (
     FromPrior,
     FromUniform,
     Grid,
+    Guard,
     Hypersphere,
     Mix,
     Perturb,
     PriorMode,
     Staged,
+    UniformOrNear,
 )
 from priorband.samplers.base import Sampler
 from priorband.samplers.ensemble_policy import ConstantShare, Decay, Dynamic, Half, Linear, Zero
@@ -65,6 +67,11 @@ SAMPLERS: dict[str, Sampler] = {
     "ensemble, decay": ensemble(Ensemble(incumbent_share=Decay())),
     "ensemble, decay by resources": ensemble(Ensemble(incumbent_share=Decay("resources"))),
     "ensemble, no incumbent": ensemble(Ensemble(incumbent_share=Zero())),
+    "ensemble, guarded": ensemble(Ensemble(Guard(), Zero())),
+    "ensemble, guarded, then dynamic": Staged(
+        ensemble(Ensemble(Guard(1.0, -1.0), Zero())), ensemble(), Bracketed()
+    ),
+    "ensemble, uniform or near": ensemble(UniformOrNear()),
     "ensemble, crossover": ensemble(around=Crossover(Ensemble())),
     "ensemble, hypersphere": ensemble(around=Hypersphere()),
     "ensemble in an ensemble": ensemble(around=Staged(Perturb(), ensemble(), Done(40))),

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 import pytest
 
 from priorband import Fidelity, Optimizer, State, Study, Trial, methods, optimizer
+from priorband.conditions import Never
 from priorband.samplers import FromUniform
 from priorband.schedulers import (
     ASHA,
     AsyncHyperband,
+    ContinueMode,
     FullFidelity,
     Hyperband,
     Promote,
     Sample,
+    StagedScheduler,
     SuccessiveHalving,
 )
 from priorband.schedulers.base import Scheduler
@@ -32,7 +35,16 @@ ASYNCHRONOUS: tuple[Scheduler, ...] = (
     AsyncHyperband(),
     AsyncHyperband(promotion="neps"),
 )
-SCHEDULERS: tuple[Scheduler, ...] = (FullFidelity(), *SYNCHRONOUS, *ASYNCHRONOUS)
+GUARDED: tuple[Scheduler, ...] = (
+    ContinueMode(Hyperband(bases=(0, 1))),
+    ContinueMode(Hyperband()),
+    ContinueMode(ASHA()),
+    ContinueMode(AsyncHyperband()),
+    StagedScheduler(ContinueMode(Hyperband(bases=(0, 1)))),
+    StagedScheduler(ContinueMode(Hyperband(bases=(0, 1))), duel=False),
+    StagedScheduler(ContinueMode(Hyperband(bases=(0, 1))), proof=Never()),
+)
+SCHEDULERS: tuple[Scheduler, ...] = (FullFidelity(), *SYNCHRONOUS, *ASYNCHRONOUS, *GUARDED)
 
 
 @pytest.mark.parametrize("scheduler", SCHEDULERS, ids=repr)

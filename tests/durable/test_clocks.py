@@ -15,6 +15,7 @@ from servers import fresh_url
 
 import priorband as pb
 from priorband.display.overview import study_overview
+from priorband.durable import dispatch
 from priorband.durable.activity import WORKERS, ActiveTime
 from priorband.durable.messages import Assignment, Idle, Report
 from priorband.repair.check import check
@@ -129,6 +130,7 @@ def with_clock(
     else:
         use_clock(journal, clock, monkeypatch)
     monkeypatch.setattr(opened.heartbeat, "_run", lambda: None)
+    monkeypatch.setattr(dispatch, "SHORT_WAIT", 0.0)  # hours pass between two requests
     # The clock of the process stands still, as in a machine that sleeps.
     monkeypatch.setattr(heartbeat, "time", SimpleNamespace(monotonic=lambda: 0.0))
     return opened

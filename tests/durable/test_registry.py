@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from priorband.conditions import Trained
 from priorband.durable import registry
 from priorband.durable.problem_data import differences, problem_data, problem_from_data
 from priorband.durable.registry import STORED, StoredClass
@@ -13,6 +14,7 @@ from priorband.durable.serialize import from_data, to_data
 from priorband.errors import FormatError
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
+from priorband.samplers.gaussian import GPSearch
 from priorband.samplers.simple import FromUniform
 from priorband.schedulers.full import FullFidelity
 from priorband.schedulers.synchronous import Hyperband
@@ -79,6 +81,15 @@ def test_hyperband_stores_chosen_bases_only() -> None:
     assert from_data(stored) == Hyperband(bases=(0, 1))
     with pytest.raises(FormatError):
         from_data({"@": "Hyperband", "bases": "01"})
+
+
+def test_a_model_search_stores_later_options_only_where_they_are_used() -> None:
+    usual = {"over": "rung", "beta": 0.0, "two_step": True, "combine": "sum"}
+    assert to_data(GPSearch()) == {"@": "GPSearch", **usual, "candidates": 512, "most": 400}
+    chosen = GPSearch("joint", 10.0, aim="full", scale="log", trust=Trained(3))
+    assert from_data(json.loads(json.dumps(to_data(chosen)))) == chosen
+    with pytest.raises(FormatError):
+        from_data(to_data(GPSearch()) | {"trust": {"@": "FromUniform"}})
 
 
 def test_an_older_study_agrees_with_the_default_of_a_later_field(renamed: None) -> None:

@@ -76,7 +76,7 @@ from priorband.streams import Generator, generator
 from priorband.testing import example_space
 
 NEVER_STORED = {
-    *("Decision", "Draw", "Promote", "Sample", "Scores", "Shares"),
+    *("Decision", "Draw", "Promote", "Extra", "Continue", "Sample", "Scores", "Shares"),
     *("Evidence", "_FittedProcess", "_Inputs"),
     *("Bounds", "MovedChoices", "ValueGrid", "_Declared", "_Entry", "_ValueGroup"),
 }

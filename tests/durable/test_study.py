@@ -147,6 +147,34 @@ def test_many_leases_are_read_now_and_then_but_always_when_nothing_else_is_left(
     assert isinstance(found, Assignment) and found.attempt == 2 and looks
 
 
+def test_a_worker_with_short_trials_does_not_read_the_leases_each_time(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+
+    def dead(owner: object) -> str:
+        looks.append(1)
+        return "dead"
+
+    monkeypatch.setattr(dispatch, "SHORT_WAIT", 1e9)
+    first, held = study.turn(None, "a"), study.turn(None, "b")
+    assert isinstance(first, Assignment) and isinstance(held, Assignment)
+    monkeypatch.setattr(expiry, "liveness", dead)
+    found = study.turn(Report(first.trial.id, 1, 0.5), "c")
+    assert isinstance(found, Assignment) and found.attempt == 1 and not looks
+    assert study.ask() == held.trial and looks  # who asks by hand looks each time
+
+
+def test_without_running_trials_the_leases_are_not_read(
+    study: pb.DurableStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "SHORT_WAIT", 0.0)
+    monkeypatch.setattr(dispatch, "expire", lambda *_: pytest.fail("nothing to look for"))
+    first = study.turn(None, "a")
+    assert isinstance(first, Assignment)
+    assert isinstance(study.turn(Report(first.trial.id, 1, 0.5), "b"), Assignment)
+
+
 def test_a_trial_given_back_is_handed_out_again(study: pb.DurableStudy) -> None:
     first = study.turn(None, "a")
     assert isinstance(first, Assignment)

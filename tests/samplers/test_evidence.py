@@ -110,9 +110,11 @@ def test_a_very_good_loss_is_not_cut() -> None:
 def test_fidelities_lie_in_their_range_also_where_it_is_a_single_one() -> None:
     state = study().state
     assert [unit_fidelity(state, z) for z in (1, 41, 81)] == [0.0, 0.5, 1.0]
+    logs = [unit_fidelity(state, z, "log") for z in (1, 9, 27, 81)]
+    assert logs == pytest.approx([0.0, 0.5, 0.75, 1.0]) and logs[-1] == 1.0
     with pytest.warns(match="single rung"):
         single = Study(SPACE, Fidelity("epochs", 5, 5), "random").state
-    assert unit_fidelity(single, 5) == 1.0
+    assert unit_fidelity(single, 5) == 1.0 == unit_fidelity(single, 5, "log")
     assert encoded(single, [], joint=True).shape == (0, 3)
 
 

@@ -27,13 +27,14 @@ from priorband import (
     simulate,
 )
 from priorband.benchmarks import Hartmann, benchmark_prior
-from priorband.conditions import Enough, Trained
+from priorband.conditions import Enough, Never, Trained
 from priorband.errors import MethodError
 from priorband.samplers import FromUniform, GPSearch
-from priorband.samplers.gaussian import prior_weight
+from priorband.samplers.gaussian import capped_weight, prior_weight
 from priorband.schedulers import FullFidelity
 from priorband.streams import generator
 from priorband.testing import example_space
+from priorband.values import replaced
 
 EPOCHS = Fidelity("epochs", 3, 81)
 
@@ -307,6 +308,33 @@ def test_the_prior_pulls_in_the_joint_model_too_in_both_of_its_steps() -> None:
     assert found[1] == pytest.approx(0.9, abs=0.02)  # the climb for the promise does not leave it
 
 
+def test_a_trusted_prior_pulls_with_full_weight_at_most_and_a_gated_one_not_at_all() -> None:
+    """The weight is min(1, 10 / n) after n full trainings, which failures do not count for."""
+    assert [capped_weight(10.0, n) for n in (0, 1, 10, 20, 40)] == [1.0, 1.0, 1.0, 0.5, 0.25]
+    space = Space({"x0": Float(0, 1, prior=0.9, confidence="high")})
+    results = [({"x0": x}, 81.0, (x - 0.3) ** 2) for x in (0.0, 0.5, 1.0)]
+    state = told(space, results)
+    trusting = GPSearch("joint", 10.0, aim="full", scale="log", trust=Trained(1))
+    gated = replaced(trusting, trust=Never())
+    plain = replaced(gated, beta=0.0)
+    assert drawn(trusting, state, 3)["x0"] > drawn(gated, state, 3)["x0"] + 0.1
+    assert drawn(gated, state, 3) == drawn(plain, state, 3)
+
+
+def test_a_flat_prior_is_never_trusted() -> None:
+    state = told(numbers(1), [({"x0": x}, 81.0, (x - 0.3) ** 2) for x in (0.0, 0.5, 1.0)])
+    search = GPSearch("joint", 10.0, aim="full", trust=Trained(1))
+    assert drawn(search, state, 3) == drawn(replaced(search, trust=Never()), state, 3)
+
+
+def test_the_aim_at_the_highest_fidelity_does_not_depend_on_the_rung() -> None:
+    results = [({"x0": x}, z, (x - 0.3) ** 2 + 1 / z) for x in (0.0, 0.5, 1.0) for z in (3.0, 81.0)]
+    state = told(numbers(1), results)
+    search = GPSearch("joint", aim="full", scale="log", combine="product")
+    assert drawn(search, state, 0) == drawn(search, state, 3)
+    assert drawn(search, state)["x0"] == pytest.approx(0.3, abs=0.12)
+
+
 def test_running_trials_and_failures_count_as_results_for_the_weight(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -382,6 +410,10 @@ def test_every_method_works_with_two_thousand_results_many_of_them_the_same(meth
         config = {f"x{i}": float(v) for i, v in enumerate(np.round(rng.random(3), 1))}
         fidelity = (1, 3, 9, 27)[number % 4]
         study.add(config, bowl(config, fidelity), fidelity)
+    if study.optimizer.extra is not None:  # it begins after brackets, which nobody can import
+        draw = study.optimizer.extra.sample(study.state, 3, generator(1, 1, "test"))
+        assert draw.origin == "model"
+        return
     trials = [study.ask() for _ in range(4)]
     assert "model" in {trial.origin for trial in trials}
     if method == "bo":

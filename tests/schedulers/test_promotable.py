@@ -15,17 +15,18 @@ from priorband import Fidelity, Float, History, Optimizer, Space, State, Study, 
 from priorband.brackets import BracketStatus, bracket_status
 from priorband.errors import SingleRungWarning
 from priorband.ladder import Rule
-from priorband.samplers import FromUniform, PriorMode
+from priorband.optimizers import Opening
+from priorband.samplers import Fixed, FromPrior, FromUniform, Mix, PriorMode
 from priorband.schedulers import (
     ASHA,
     AsyncHyperband,
+    ContinueMode,
     FullFidelity,
     Hyperband,
-    Promote,
-    Sample,
+    StagedScheduler,
     SuccessiveHalving,
 )
-from priorband.schedulers.base import Scheduler, promotable
+from priorband.schedulers.base import Scheduler, Step, promotable
 from priorband.streams import RandomSource
 from priorband.testing import check_scheduler
 
@@ -36,7 +37,7 @@ class Own:
 
     plan: Scheduler
 
-    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Step:
         return self.plan.next(state, rng)
 
 
@@ -49,7 +50,11 @@ SYNCHRONOUS: tuple[Scheduler, ...] = (
 ASYNCHRONOUS: tuple[Scheduler, ...] = (
     *(ASHA(), ASHA("neps"), AsyncHyperband(), AsyncHyperband("neps"), Own(AsyncHyperband())),
 )
-SCHEDULERS = (FullFidelity(), *SYNCHRONOUS, *ASYNCHRONOUS, Own(Hyperband()))
+GUARDED: tuple[Scheduler, ...] = (
+    *(ContinueMode(Hyperband(bases=(0, 1))), ContinueMode(ASHA()), ContinueMode(AsyncHyperband())),
+    *(StagedScheduler(ContinueMode(Hyperband(bases=(0, 1)))), StagedScheduler(Hyperband())),
+)
+SCHEDULERS = (FullFidelity(), *SYNCHRONOUS, *ASYNCHRONOUS, Own(Hyperband()), *GUARDED)
 EXAMPLES = settings(max_examples=examples(25))
 
 
@@ -65,7 +70,10 @@ class Story:
     seed: int
 
     def study(self, scheduler: Scheduler) -> Study:
-        method = Optimizer(scheduler, FromUniform(), PriorMode(), self.eta, self.sizes)
+        guarded = scheduler in GUARDED
+        opening = Opening(PriorMode(), 1 if guarded else 0)
+        sampler = Mix((FromUniform(), FromPrior()), Fixed((0.3, 0.7))) if guarded else FromUniform()
+        method = Optimizer(scheduler, sampler, opening, self.eta, self.sizes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SingleRungWarning)
             return Study(SPACE, Fidelity("epochs", *self.reach), method, self.seed)
@@ -136,8 +144,10 @@ def test_only_successes_below_the_top_may_rise_once(scheduler: Scheduler, story:
         parents = {trial.parent for trial in state.history.trials}
         for number in promotable(scheduler, state, range(len(state.history))):
             outcome = state.history.outcome(number)
-            assert outcome and outcome.trial.slot and number not in parents
-            assert math.isfinite(outcome.loss) and outcome.trial.slot.rung < state.ladder.top
+            assert outcome and number not in parents and math.isfinite(outcome.loss)
+            assert outcome.fidelity < state.ladder.fidelities[-1]
+            outside = scheduler in GUARDED and outcome.trial.origin == "mode"
+            assert outcome.trial.slot or outside
 
 
 def bad_future(study: Study, loss: float, asks: int) -> Iterator[History]:
@@ -283,7 +293,7 @@ class Forgetful:
 
     always: bool
 
-    def next(self, state: State, rng: RandomSource) -> Sample | Promote:
+    def next(self, state: State, rng: RandomSource) -> Step:
         return ASHA().next(state, rng)
 
     def promotable(self, state: State, trials: Iterable[int]) -> set[int]:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, final
 import priorband
 from priorband.cli import (
     bench_arguments,
+    dashboard_command,
     export_command,
     init_command,
     plan_command,
@@ -23,7 +24,7 @@ from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
 from priorband.display.text import paragraphs
 
-_STUDIES = ("study", "new")
+_STUDIES = ("study", "studies", "new")
 """The arguments that may be addresses."""
 _INVALID_CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)")
 _ARGUMENT = re.compile(r"^argument ([^\s:]+)(: it\b)?")
@@ -172,6 +173,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     plan_command.grammar(command)
     status_commands.grammar(command)
     show_command.grammar(command)
+    dashboard_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")

@@ -1,40 +1,19 @@
-"""Opening a study to read it, also one with a method that only its user can construct."""
+"""Reading a study for a command: the table of its trials, the name of its method."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from priorband.display.text import printable
-from priorband.durable.open import creation, journal_at, open_study
+from priorband.durable.open import creation, journal_at
+from priorband.durable.open_for_reading import open_for_reading as open_for_reading
 from priorband.durable.problem_data import problem_from_data
 from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
 from priorband.durable.table_cells import TableFormat
 from priorband.durable.trial_table import TrialTable
 from priorband.errors import DamagedError, FormatError, MethodError
-from priorband.named_methods import optimizer
 from priorband.space.space import Space
 from priorband.storage.study_folder import nearby_studies
-
-
-def open_for_reading(where: str) -> DurableStudy:
-    """Open a study that is read and never written.
-
-    A method or a prior with custom parts is not needed: what has happened can be shown without it.
-    """
-    try:
-        return open_study(where, read_only=True)
-    except MethodError:
-        journal = journal_at(where, read_only=True)
-        try:
-            stored = creation(journal).problem
-            prior = from_data(stored["space"]).prior
-            custom = stored["method"].get(TAG) == "own"
-            stand_in = optimizer("random") if custom else None
-            problem = problem_from_data(stored, prior=prior, optimizer=stand_in)
-            return DurableStudy(journal, problem)
-        except BaseException:
-            journal.close()
-            raise
 
 
 @contextmanager

@@ -1,0 +1,44 @@
+"""What a study is about, as JSON data: its space, prior, fidelity, method and rungs."""
+
+from typing import Any
+
+from priorband.display.text import jsonable
+from priorband.durable.study import DurableStudy
+from priorband.method_names import method_text
+from priorband.space.base import Parameter
+from priorband.space.choices import Constant
+
+_SHOWN = ("low", "high", "log", "step", "choices", "value", "prior", "confidence")
+
+
+def problem_json(study: DurableStudy) -> dict[str, Any]:
+    """What a study is about."""
+    problem, ladder = study.problem, study.state.ladder
+    stored = study.ledger.problem["method"]
+    return {
+        "method": str(stored["name"]) if "name" in stored else method_text(problem.optimizer),
+        "seed": problem.seed,
+        "fidelity": {
+            "name": problem.fidelity.name,
+            "low": problem.fidelity.low,
+            "high": problem.fidelity.high,
+            "rungs": list(ladder.fidelities),
+        },
+        "maximize": study.maximize,
+        "parameters": [
+            _parameter(name, parameter) for name, parameter in study.space.parameters.items()
+        ],
+        "prior": jsonable(dict(problem.prior.mode)),
+    }
+
+
+def _parameter(name: str, parameter: Parameter | Constant) -> dict[str, Any]:
+    shown = {key: getattr(parameter, key, None) for key in _SHOWN}
+    stated = {key: jsonable(value) for key, value in shown.items() if value is not None}
+    when = getattr(parameter, "when", None)
+    return {
+        "name": name,
+        "type": type(parameter).__name__,
+        **stated,
+        "when": None if not when else {key: str(value) for key, value in when.items()},
+    }

@@ -1,0 +1,117 @@
+"""The routes: each takes a question and returns an answer, and computes nothing itself."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, final
+
+from priorband.dashboard.access import Access, new_token
+from priorband.dashboard.analyses import ANALYSES, OPTIONS, analysis_data
+from priorband.dashboard.answers import Question, Reply, error_reply, json_reply
+from priorband.dashboard.binary_columns import packed_columns
+from priorband.dashboard.feed import StudyFeed
+from priorband.dashboard.problem_json import problem_json
+from priorband.dashboard.studies import Studies
+from priorband.display.overview import as_json as overview_json
+from priorband.display.trial_details import trial_details
+from priorband.display.trial_text import trial_json
+from priorband.durable.study import DurableStudy
+
+Route = Callable[[Question], Reply]
+COLUMNS_TYPE = "application/vnd.priorband.columns"
+_NO_STUDY = error_reply("There is no such study.", 404)
+
+
+@final
+class Routes:
+    """The answers of one dashboard."""
+
+    def __init__(self, studies: Studies, access: Access) -> None:
+        self.studies = studies
+        self.access = access
+        self.epoch = new_token()[:8]
+        """Tells versions of this server from those of one before it."""
+
+    def reading(self) -> dict[str, Route]:
+        """The routes that read, by path."""
+        return {
+            "/api/session": self.session,
+            "/api/studies": self.list_studies,
+            "/api/studies/{study}": self._of_study(self.study),
+            "/api/studies/{study}/trials": self._of_study(self.trials),
+            "/api/studies/{study}/trials/{trial:int}": self._of_study(self.trial),
+            "/api/studies/{study}/trials/{trial:int}/log": self._of_study(self.log),
+            "/api/studies/{study}/analysis/{name}": self._of_study(self.analysis),
+        }
+
+    def session(self, question: Question) -> Reply:
+        """What the page needs to know about this server."""
+        del question
+        edit = self.access.edit_token if self.access.edits else None
+        return json_reply({"version": version("priorband"), "edit": edit})
+
+    def list_studies(self, question: Question) -> Reply:
+        """All studies, those that were read already with their overview."""
+        del question
+        return json_reply([study_summary(feed) for feed in self.studies.feeds()])
+
+    def study(self, feed: StudyFeed, question: Question) -> Reply:
+        """One study: its overview and what it is about."""
+        del question
+        feed.look()
+        about = feed.study(problem_json)
+        return json_reply({**study_summary(feed), "problem": about})
+
+    def trials(self, feed: StudyFeed, question: Question) -> Reply:
+        """The rows of the table of trials that have changed since a version."""
+        feed.data()
+        epoch, _, known = question.query.get("since", "").partition(":")
+        since = int(known) if epoch == self.epoch and known.isdecimal() else 0
+        table = feed.table
+        about = {"version": f"{self.epoch}:{table.version}", "rows": len(table), "full": not since}
+        return Reply(packed_columns(table.since(since), about), COLUMNS_TYPE)
+
+    def trial(self, feed: StudyFeed, question: Question) -> Reply:
+        """Everything about one trial."""
+        number = int(question.path["trial"])
+        return json_reply(feed.study(lambda study: trial_json(trial_details(study, number))))
+
+    def log(self, feed: StudyFeed, question: Question) -> Reply:
+        """The end of the log of an attempt."""
+        number, attempt = int(question.path["trial"]), question.query.get("attempt", "1")
+        if not attempt.isdecimal():
+            return error_reply("`attempt` must be a whole number.", 400)
+
+        def end(study: DurableStudy) -> str:
+            files = study.checkpoints
+            return "" if files is None else files.end_of_log(number, int(attempt))
+
+        return Reply(feed.study(end).encode("utf-8", "replace"), "text/plain; charset=utf-8")
+
+    def analysis(self, feed: StudyFeed, question: Question) -> Reply:
+        """The result of an analysis."""
+        name = question.path["name"]
+        if name not in ANALYSES:
+            return error_reply(f"There is no such analysis. Known: {', '.join(ANALYSES)}.", 404)
+        options = {key: question.query[key] for key in OPTIONS if key in question.query}
+        key = (name, *sorted(options.items()))
+        return json_reply(feed.result(key, lambda data: analysis_data(name, data, options)))
+
+    def _of_study(self, route: Callable[[StudyFeed, Question], Reply]) -> Route:
+        def answer(question: Question) -> Reply:
+            feed = self.studies.feed(question.path["study"])
+            return _NO_STUDY if feed is None else route(feed, question)
+
+        return answer
+
+
+def study_summary(feed: StudyFeed) -> dict[str, Any]:
+    """A study as the list shows it."""
+    overview = None if feed.overview is None else overview_json(feed.overview)
+    return {
+        "id": feed.place.id,
+        "name": feed.place.name,
+        "where": feed.place.shown,
+        "error": feed.error,
+        "overview": overview,
+        "version": feed.table.version,
+    }

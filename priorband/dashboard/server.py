@@ -12,7 +12,7 @@ from priorband.dashboard.studies import Studies
 from priorband.errors import ArgumentError
 
 LOOPBACK = "127.0.0.1"
-NICENESS = 10
+NICENESS = 5
 """How far the server stands back behind workers on the same machine."""
 
 

@@ -22,6 +22,8 @@ from priorband.arguments import (
 from priorband.attribute_hints import OF_STUDIES, no_attribute
 from priorband.errors import ExhaustedError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.explanations.explanation import StudyFacts, explanation
+from priorband.explanations.why import Why
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
@@ -290,6 +292,36 @@ class BaseStudy(ABC):
         Returns:
             The curves by the id of the trial, with a method `to_frame`.
         """
+
+    def why(self, trial: Trial | int) -> Why:
+        """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
+
+        Only the decisions about this trial are made again, from what was known at that time.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            All facts as values. Print it to read it.
+
+        Raises:
+            TrialError: if the trial is unknown.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), Fidelity("epochs", 1, 9), "hyperband")
+        >>> for trial in study.ask(9):
+        ...     _ = study.tell(trial, trial.id)
+        >>> print(study.why(5).sentence)
+        Trial 5 was stopped: it is 6th of 9 on rung 0 of bracket 0, and the first 3 go on.
+        """
+        number = asked_trial(self.state.history, trial).id
+        return explanation(self._facts(), number)
+
+    def _facts(self) -> StudyFacts:
+        problem = self.problem
+        return StudyFacts(
+            problem.optimizer, problem.seed, problem.start(), self.state, self.maximize
+        )
 
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.

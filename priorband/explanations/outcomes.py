@@ -98,9 +98,21 @@ def _outcome(
         return "imported"
     if child is not None:
         return "continued" if child.slot is None else "promoted"
-    if trial.fidelity >= state.ladder.fidelity.high:
+    full = trial.fidelity >= state.ladder.fidelity.high
+    in_turn = trial.slot is not None or (trial.origin == MODE and continues_mode(scheduler))
+    return end_of_success(full, is_open, in_turn)
+
+
+def end_of_success(full: bool, is_open: bool, in_turn: bool) -> Outcome:
+    """What became of a success that no trial continues.
+
+    Args:
+        full: Whether it is a full training.
+        is_open: Whether it may still be continued.
+        in_turn: Whether the method has ranked it to decide that.
+    """
+    if full:
         return "finished"
     if is_open:
         return "open"
-    waited = trial.slot is not None or (trial.origin == MODE and continues_mode(scheduler))
-    return "stopped" if waited else "finished"
+    return "stopped" if in_turn else "finished"

@@ -149,7 +149,9 @@ def _probabilities(
         names = [_NAMES.get(type(part), type(part).__name__) for part in sampler.samplers]
     else:  # a mixture within another, which cannot be seen from here
         names = [f"sampler {number}" for number in range(1, len(shares) + 1)]
-    return tuple(zip(names, shares, strict=True))
+    again = [names[:at].count(name) for at, name in enumerate(names)]
+    unique = [f"{name} {n + 1}" if n else name for name, n in zip(names, again, strict=True)]
+    return tuple(zip(unique, shares, strict=True))
 
 
 def _incumbent(before: State) -> Incumbent | None:

@@ -95,11 +95,19 @@ def _answer_stopped(why: Why) -> str:
     if why.slot is None:
         return f"was stopped: it is {_standing(place, why)}, so it cannot get ahead any more"
     number = place.advance
+    if number is not None and place.rank <= number:
+        return f"was stopped: it is {_standing(place, why)}, but {_taken(number)} before it ended"
     if number is None:
         return f"was stopped: it is {_standing(place, why)}, and the method continues others"
     if place.running or place.missing or place.advanced < number:
         return f"was stopped: it is {_standing(place, why)}, and {_go_on(number)}"
     return f"was stopped: it is {_standing(place, why)}, and {_first(number)} went on"
+
+
+def _taken(count: int) -> str:
+    if count == 1:
+        return "the only place on the next rung was taken"
+    return f"all {count} places on the next rung were taken"
 
 
 def _standing(place: Place, why: Why) -> str:

@@ -128,7 +128,12 @@ class Why:
     @property
     def data(self) -> dict[str, Any]:
         """All facts as plain data, which can be written as JSON, and the answer in a sentence."""
-        return {"sentence": self.sentence, **_plain(self), "value": self.value}
+        facts: dict[str, Any] = _plain(self)
+        shares = self.source.probabilities
+        facts["source"]["probabilities"] = None if shares is None else dict(shares)
+        if self.failure is not None:
+            facts["failure"] = dict(zip(("kind", "reason"), self.failure, strict=True))
+        return {"sentence": self.sentence, **facts, "value": self.value}
 
     def __str__(self) -> str:
         from priorband.explanations.text import lines

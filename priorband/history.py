@@ -22,6 +22,9 @@ Args = TypeVarTuple("Args")
 R = TypeVar("R")
 T = TypeVar("T")
 
+_LONG = 2000
+"""With more events than this, columns are faster than applying each event."""
+
 
 @final
 class History:
@@ -57,6 +60,25 @@ class History:
         log = self._log
         with log.lock:
             return log.extended_columns(space, self._length)
+
+    def before(self, number: int, space: Space) -> "History":
+        """The history as it was just before a trial was asked, for configurations of this space.
+
+        A long history is not built again event by event.
+        """
+
+        def earlier(log: Log) -> History:
+            length = log.asked_at(number)
+            if length > _LONG:
+                try:
+                    return History.restored(
+                        log.extended_columns(space, self._length).first(length)
+                    )
+                except OverflowError:  # it has no columns
+                    pass
+            return History.of(log.events[:length])
+
+        return self._read(earlier)
 
     def after(self, event: Event) -> "History":
         """A longer history: this one and one more event."""

@@ -22,6 +22,9 @@ from priorband.arguments import (
 from priorband.attribute_hints import OF_STUDIES, no_attribute
 from priorband.errors import ExhaustedError, TrialError
 from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.explanations.explanation import StudyFacts, explanation
+from priorband.explanations.outcomes import outcomes_of
+from priorband.explanations.why import Why
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
@@ -291,6 +294,30 @@ class BaseStudy(ABC):
             The curves by the id of the trial, with a method `to_frame`.
         """
 
+    def why(self, trial: Trial | int) -> Why:
+        """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
+
+        Only the decisions about this trial are made again, from what was known at that time.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            All facts as values. Print it to read it.
+
+        Raises:
+            TrialError: if the trial is unknown.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), Fidelity("epochs", 1, 9), "hyperband")
+        >>> for trial in study.ask(9):
+        ...     _ = study.tell(trial, trial.id)
+        >>> print(study.why(5).sentence)
+        Trial 5 was stopped: it is 6th of 9 on rung 0 of bracket 0, and the first 3 go on.
+        """
+        number = asked_trial(self.state.history, trial).id
+        return explanation(study_facts(self), number)
+
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.
 
@@ -300,6 +327,13 @@ class BaseStudy(ABC):
         problem = self.problem
         events = self.state.history.events
         return replayed(problem.optimizer, problem.seed, problem.start(), events)
+
+
+def study_facts(study: BaseStudy, known: bool = True) -> StudyFacts:
+    """What explanations of a study's trials are made of; `known` says whether its method is."""
+    problem, state = study.problem, study.state
+    optimizer = problem.optimizer if known else None
+    return StudyFacts(optimizer, problem.seed, problem.start(), state, study.maximize)
 
 
 @final
@@ -448,10 +482,11 @@ class Study(BaseStudy):
 
     def trials(self) -> TrialRecords:
         with self._lock:
-            history, told = self._state.history, dict(self._metrics)
+            state, told = self._state, dict(self._metrics)
+        words, history = outcomes_of(self.problem.optimizer.scheduler, state), state.history
         return TrialRecords(
-            trial_record(trial, history, self._maximize, told.get(trial.id, {}))
-            for trial in history.trials
+            trial_record(trial, word, history, self._maximize, told.get(trial.id, {}))
+            for trial, word in zip(history.trials, words, strict=True)
         )
 
     def curves(self) -> Curves:

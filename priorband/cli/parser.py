@@ -19,6 +19,7 @@ from priorband.cli import (
     show_command,
     status_commands,
     study_files,
+    why_command,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
@@ -174,6 +175,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     status_commands.grammar(command)
     show_command.grammar(command)
     dashboard_command.grammar(command)
+    why_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")

@@ -10,6 +10,7 @@ from priorband.durable.problem_data import problem_from_data
 from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
 from priorband.durable.table_cells import TableFormat
+from priorband.durable.table_outcomes import Schedule
 from priorband.durable.trial_table import TrialTable
 from priorband.errors import DamagedError, FormatError, MethodError
 from priorband.space.space import Space
@@ -27,18 +28,19 @@ def trial_table(
     with closing(journal_at(where, read_only=True)) as journal:
         if not journal.exists():
             raise FormatError(f"There is no study in {journal.where}.{nearby_studies(where)}")
-        created, rungs = creation(journal), tuple[float, ...]()
+        created, schedule = creation(journal), None
         try:
             try:
                 problem = problem_from_data(created.problem)
-                space, rungs = problem.space, problem.start().ladder.fidelities
+                space = problem.space
+                schedule = Schedule(problem.optimizer.scheduler, problem.start())
             except MethodError:  # custom parts, so the rungs are not known
                 space = from_data(created.problem["space"])
         except FormatError as error:
             raise DamagedError(
                 f"{journal.where} is damaged: its problem is invalid: {error}"
             ) from None
-        yield TrialTable(journal, created, space, rungs, form, find_metrics), space
+        yield TrialTable(journal, created, space, schedule, form, find_metrics), space
 
 
 def custom_method(study: DurableStudy) -> str:

@@ -83,14 +83,20 @@ class TrialDetails:
     remarks: tuple[str, ...]
 
 
-def trial_details(study: DurableStudy, number: int) -> TrialDetails:
-    """Everything about a trial; raise `TrialError` if there is no such trial."""
+def require_trial(study: DurableStudy, number: int) -> None:
+    """Raise `TrialError` if there is no such trial."""
     history = study.state.history
     if not 0 <= number < len(history):
         known = f"it has trials 0 to {len(history) - 1}" if len(history) else "it has none yet"
         if len(history) == 1:
             known = "it has trial 0 only"
         raise TrialError(f"There is no trial {number} in {study.where}: {known}.")
+
+
+def trial_details(study: DurableStudy, number: int) -> TrialDetails:
+    """Everything about a trial; raise `TrialError` if there is no such trial."""
+    history = study.state.history
+    require_trial(study, number)
     trial, outcome = history.trial(number), history.outcome(number)
     rows = study.journal.trial_rows(number)
     attempts = _attempts(rows, study.maximize)

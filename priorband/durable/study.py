@@ -33,6 +33,7 @@ from priorband.durable.budget import Budget, BudgetLike, Spending, as_budget
 from priorband.durable.clients import Client, OpenedWith
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.ledger import Ledger
+from priorband.durable.lost_attempts import lost_attempts
 from priorband.durable.messages import Assignment, Idle, Report, allowed_attempts
 from priorband.durable.records import (
     AskedRecord,
@@ -55,6 +56,8 @@ from priorband.durable.turns import (
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, StorageError
 from priorband.events import Asked, Event, Queued, Told
+from priorband.explanations.explanation import explanation
+from priorband.explanations.why import Why
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
 from priorband.replay import Replay
@@ -68,7 +71,7 @@ from priorband.storage.identity import worker_name
 from priorband.storage.journal import Journal, Row, StaleError, Transaction
 from priorband.storage.json_text import to_json
 from priorband.storage.retry import is_permanent
-from priorband.study import BaseStudy
+from priorband.study import BaseStudy, study_facts
 from priorband.trial import Observation, Trial
 
 LEASE = 60.0
@@ -345,6 +348,28 @@ class DurableStudy(BaseStudy):
             self._snapshots.read_all_records()
         return super().replay()
 
+    def why(self, trial: Trial | int, known: bool = True) -> Why:
+        """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
+
+        Only the decisions about this trial are made again, from what was known at that time.
+
+        Args:
+            trial: the trial, or its id.
+            known: whether the study was opened with its own method; if False, no decision is made
+                again.
+
+        Returns:
+            All facts as values, with the attempts that were lost. Print it to read it.
+
+        Raises:
+            TrialError: if the trial is unknown.
+        """
+        self._patiently(self.refresh)
+        number = asked_trial(self.state.history, trial).id
+        lost = lost_attempts(self._patiently(lambda: self.journal.trial_rows(number)))
+        waiting = number in self.ledger.waiting
+        return explanation(study_facts(self, known), number, lost, waiting)
+
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         self._patiently(self.refresh)
         number = asked_trial(self.state.history, trial).id
@@ -372,7 +397,10 @@ class DurableStudy(BaseStudy):
 
         def read() -> TrialRecords:
             state, ledger = self.refresh(), self.ledger
-            return TrialRecords(stored_trials(self.journal, ledger, state, self.checkpoints))
+            scheduler = self.problem.optimizer.scheduler
+            return TrialRecords(
+                stored_trials(self.journal, ledger, state, scheduler, self.checkpoints)
+            )
 
         return self._patiently(read)
 

@@ -95,6 +95,21 @@ class Columns:
             writer.add(event)
         return writer.columns(self)
 
+    def first(self, length: int) -> "Columns":
+        """The columns of the first events only."""
+        kinds = self.kinds[:length]
+        asked, told, failed, wished = np.bincount(kinds, minlength=4).tolist()
+        ended, roots = told + failed, np.count_nonzero(self.parent[:asked] == NONE)
+        trials = (self.fidelity, self.bracket, self.rung, self.parent, self.origin)
+        return Columns(
+            kinds,
+            *(column[:asked] for column in trials),
+            self.configs.first(int(roots)),
+            *(self.ended[:ended], self.loss[:ended], self.reason[:ended]),
+            *(self.wish_fidelity[:wished], self.wishes.first(wished)),
+            *(self.fidelities, self.origins, self.reasons),
+        )
+
     def check(self) -> None:
         """Raise `ValueError` unless these columns can be those of a history."""
         if not all(test(self) for test in _TESTS):

@@ -9,9 +9,11 @@ from math import inf
 from threading import RLock
 from typing import final
 
+import numpy as np
+
 from priorband.cache import Cache
 from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.log.columns import Columns
+from priorband.log.columns import ASKED, Columns
 from priorband.log.indexes import Indexes, Observations, Outcomes, Trials
 from priorband.log.lazy_list import LazyList
 from priorband.log.restored import Restored
@@ -109,6 +111,20 @@ class Log:
             columns = Columns.empty(space)
         self.columns = columns = columns.extended(self.events[len(columns) : length])
         return columns
+
+    def asked_at(self, number: int) -> int:
+        """How many events came before the one that asked a trial."""
+        start = 0
+        if self.columns is not None:
+            asked = np.flatnonzero(self.columns.kinds == ASKED)
+            if number < len(asked):
+                return int(asked[number])
+            start = len(self.columns)
+        for position in range(start, self.length):
+            event = self.events[position]
+            if isinstance(event, Asked) and event.trial.id == number:
+                return position
+        raise IndexError(f"There is no trial {number}.")
 
     def cost(self, trial: Trial) -> float:
         """The cost of a trial in fidelity units: its fidelity, less that of its parent."""

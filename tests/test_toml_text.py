@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorband.errors import FormatError
-from priorband.init_study.toml_text import comment, toml_key, toml_list, toml_value
+from priorband.toml_text import comment, toml_key, toml_list, toml_value
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 SCALARS = st.one_of(

@@ -81,7 +81,7 @@ LAYERS = {
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
     "named_methods arguments study timeline durable display benchmarks workers analysis",
     "init_study": "",
-    "dashboard": "method_names space storage durable display study_analysis",
+    "dashboard": "explanations method_names space storage durable display study_analysis",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli")
 

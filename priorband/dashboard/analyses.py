@@ -1,25 +1,105 @@
 """The analyses that the page can ask for, by name. Each returns plain data.
 
 To add one: write a function of a `StudyData` in `priorband.study_analysis`, and name it here. The
-page gets it with `source.analysis(study, name)`.
+page gets it with `useAnalysis(name, options)`.
+
+With the option `filter`, an analysis sees the results of those trials only that pass it: the others
+count as if they had not ended.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from priorband.study_analysis import StudyData, as_json, incumbent_over_budget, rung_flow
+import numpy as np
 
-Analysis = Callable[[StudyData, Mapping[str, str]], Any]
+from priorband.dashboard.filters import Mask
+from priorband.display.trial_details import require_trial
+from priorband.durable.study import DurableStudy
+from priorband.errors import ArgumentError
+from priorband.study_analysis import (
+    StudyData,
+    ancestry,
+    as_json,
+    chances_over_budget,
+    incumbent_over_budget,
+    learning_curves,
+    parameter_importance,
+    rung_agreement,
+    rung_flow,
+    study_points,
+    worker_timeline,
+)
+from priorband.study_analysis.trial_columns import NONE, RUNNING
+from priorband.values import replaced
+
+Options = Mapping[str, str]
+Analysis = Callable[[StudyData, DurableStudy, Options], Any]
 """From a study and the options of the request to a result that `as_json` takes."""
 
+MOST_CURVE_POINTS = 40_000
+OPTIONS = ("filter", "trial", "rung")
+"""The options that an analysis may have; others are ignored."""
+
+
+def analysis_data(
+    name: str, data: StudyData, study: DurableStudy, options: Options, passes: Mask | None
+) -> Any:
+    """The result of an analysis as plain data; `passes` says which trials pass the filter."""
+    if passes is not None:
+        data = filtered_data(data, passes)
+    return as_json(ANALYSES[name](data, study, options))
+
+
+def filtered_data(data: StudyData, passes: Mask) -> StudyData:
+    """A study in which the trials that do not pass have no results."""
+    trials = data.trials
+    changed = replaced(
+        trials,
+        status=np.where(passes, trials.status, RUNNING),
+        loss=np.where(passes, trials.loss, np.nan),
+        failure=np.where(passes, trials.failure, NONE),
+        order=trials.order[passes[trials.order]],
+    )
+    return replaced(data, trials=changed)
+
+
+def _curves(data: StudyData, study: DurableStudy, options: Options) -> Any:
+    del options
+    return learning_curves(data, study_points(study), most_points=MOST_CURVE_POINTS)
+
+
+def _importance(data: StudyData, study: DurableStudy, options: Options) -> Any:
+    del study
+    return parameter_importance(data, _whole(options, "rung"))
+
+
+def _ancestry(data: StudyData, study: DurableStudy, options: Options) -> Any:
+    number = _whole(options, "trial")
+    if number is not None:
+        require_trial(study, number)
+    return ancestry(data, number)
+
+
+def _of_data(function: Callable[[StudyData], Any]) -> Analysis:
+    return lambda data, study, options: function(data)
+
+
 ANALYSES: dict[str, Analysis] = {
-    "incumbent": lambda data, options: incumbent_over_budget(data),
-    "rung-flow": lambda data, options: rung_flow(data),
+    "ancestry": _ancestry,
+    "chances": _of_data(chances_over_budget),
+    "curves": _curves,
+    "importance": _importance,
+    "incumbent": _of_data(incumbent_over_budget),
+    "rung-agreement": _of_data(rung_agreement),
+    "rung-flow": _of_data(rung_flow),
+    "timeline": _of_data(worker_timeline),
 }
-OPTIONS = ("trial", "rung", "to_rung")
-"""The options that an analysis may read; others do not make it compute again."""
 
 
-def analysis_data(name: str, data: StudyData, options: Mapping[str, str]) -> Any:
-    """The result of an analysis as plain data."""
-    return as_json(ANALYSES[name](data, options))
+def _whole(options: Options, name: str) -> int | None:
+    text = options.get(name)
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 9:
+        raise ArgumentError(f"`{name}` must be a whole number, got {text[:40]!r}.")
+    return int(text)

@@ -9,12 +9,14 @@ from priorband.dashboard.analyses import ANALYSES, OPTIONS, analysis_data
 from priorband.dashboard.answers import Question, Reply, error_reply, json_reply
 from priorband.dashboard.binary_columns import packed_columns
 from priorband.dashboard.feed import StudyFeed
+from priorband.dashboard.filters import filter_mask
 from priorband.dashboard.problem_json import problem_json
 from priorband.dashboard.studies import Studies
 from priorband.display.overview import as_json as overview_json
 from priorband.display.trial_details import trial_details
 from priorband.display.trial_text import trial_json
 from priorband.durable.study import DurableStudy
+from priorband.study_analysis import StudyData
 
 Route = Callable[[Question], Reply]
 COLUMNS_TYPE = "application/vnd.priorband.columns"
@@ -93,8 +95,13 @@ class Routes:
         if name not in ANALYSES:
             return error_reply(f"There is no such analysis. Known: {', '.join(ANALYSES)}.", 404)
         options = {key: question.query[key] for key in OPTIONS if key in question.query}
-        key = (name, *sorted(options.items()))
-        return json_reply(feed.result(key, lambda data: analysis_data(name, data, options)))
+        text = options.get("filter", "")
+
+        def compute(data: StudyData) -> Any:
+            passes = filter_mask(text, feed.table.since(0)) if text.strip() else None
+            return feed.study(lambda study: analysis_data(name, data, study, options, passes))
+
+        return json_reply(feed.result((name, *sorted(options.items())), compute))
 
     def _of_study(self, route: Callable[[StudyFeed, Question], Reply]) -> Route:
         def answer(question: Question) -> Reply:

@@ -1,17 +1,22 @@
 """The trials of a study as columns for the browser, and which rows have changed."""
 
-from typing import Any, final
+import time
+from typing import Any, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorband.dashboard.binary_columns import TableColumn
+from priorband.explanations.outcomes import Outcome, outcomes_of
 from priorband.failures import FAILURE_KINDS, split_reason
 from priorband.study_analysis import ConfigTable, ParameterColumn, StudyData, config_columns
 
 Column = NDArray[Any]
 
 STATUSES = ("running", "succeeded", "failed", "waiting")
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+OUTCOMES_FACTOR = 30.0
+"""Outcomes that took t seconds to compute stay as they are for this many times t."""
 LONGEST_REASON = 200
 """Characters of a reason in the table; the page of a trial shows all of them."""
 
@@ -28,6 +33,8 @@ class TrialTableReader:
         self._columns: tuple[TableColumn, ...] = ()
         self._reasons: dict[int, int] = {}
         self._words: dict[str, int] = {}
+        self._outcomes: Column = np.empty(0, np.int32)
+        self._outcomes_due = 0.0
 
     def read(self, data: StudyData) -> None:
         """Take in a study as it is now."""
@@ -63,6 +70,7 @@ class TrialTableReader:
         return (
             _whole("trial", table.trial),
             _words("status", table.status, STATUSES),
+            self._outcome_column(data),
             _real("value", table.value),
             _real("fidelity", table.fidelity),
             _whole("rung", table.rung),
@@ -83,6 +91,19 @@ class TrialTableReader:
             self._reason_column(data, table),
             *map(_parameter, table.parameters),
         )
+
+    def _outcome_column(self, data: StudyData) -> TableColumn:
+        """What became of each trial. In a long study, it is computed again only now and then."""
+        codes = np.full(len(data.trials), -1, np.int32)
+        began = time.monotonic()
+        if began >= self._outcomes_due:
+            known = {word: code for code, word in enumerate(OUTCOMES)}
+            words = outcomes_of(data.problem.optimizer.scheduler, data.state)
+            self._outcomes = np.array([known[word] for word in words], np.int32)
+            self._outcomes_due = time.monotonic() + OUTCOMES_FACTOR * (time.monotonic() - began)
+        count = min(len(codes), len(self._outcomes))
+        codes[:count] = self._outcomes[:count]
+        return _words("outcome", codes, OUTCOMES)
 
     def _reason_column(self, data: StudyData, table: ConfigTable) -> TableColumn:
         history = data.state.history

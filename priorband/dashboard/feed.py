@@ -117,7 +117,7 @@ class StudyFeed:
             self._watcher, self._reader = StudyWatcher(self._study), StudyReader(self._study)
         self.overview = self._watcher.read()
         self._data = self._reader.refresh()
-        self.table.read(self._data)
+        self.table.read(self._data, self._study.method_known)
 
     def _set_pause(self, cost: float, changed: bool) -> None:
         self._pause = SHORTEST if changed else min(self._pause * GROWTH, LONGEST)

@@ -348,15 +348,13 @@ class DurableStudy(BaseStudy):
             self._snapshots.read_all_records()
         return super().replay()
 
-    def why(self, trial: Trial | int, known: bool = True) -> Why:
+    def why(self, trial: Trial | int) -> Why:
         """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
 
         Only the decisions about this trial are made again, from what was known at that time.
 
         Args:
             trial: the trial, or its id.
-            known: whether the study was opened with its own method; if False, no decision is made
-                again.
 
         Returns:
             All facts as values, with the attempts that were lost. Print it to read it.
@@ -368,7 +366,7 @@ class DurableStudy(BaseStudy):
         number = asked_trial(self.state.history, trial).id
         lost = lost_attempts(self._patiently(lambda: self.journal.trial_rows(number)))
         waiting = number in self.ledger.waiting
-        return explanation(study_facts(self, known), number, lost, waiting)
+        return explanation(study_facts(self), number, lost, waiting)
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         self._patiently(self.refresh)
@@ -397,7 +395,7 @@ class DurableStudy(BaseStudy):
 
         def read() -> TrialRecords:
             state, ledger = self.refresh(), self.ledger
-            scheduler = self.problem.optimizer.scheduler
+            scheduler = study_facts(self).scheduler
             return TrialRecords(
                 stored_trials(self.journal, ledger, state, scheduler, self.checkpoints)
             )

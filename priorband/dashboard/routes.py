@@ -5,7 +5,12 @@ from importlib.metadata import version
 from typing import Any, final
 
 from priorband.dashboard.access import Access, new_token
-from priorband.dashboard.analyses import ANALYSES, OPTIONS, analysis_data
+from priorband.dashboard.analyses import (
+    ANALYSES,
+    OPTIONS,
+    analysis_result,
+    packed_result,
+)
 from priorband.dashboard.answers import Question, Reply, error_reply, json_reply
 from priorband.dashboard.binary_columns import packed_columns
 from priorband.dashboard.feed import StudyFeed
@@ -16,7 +21,7 @@ from priorband.display.overview import as_json as overview_json
 from priorband.display.trial_details import trial_details
 from priorband.display.trial_text import trial_json
 from priorband.durable.study import DurableStudy
-from priorband.study_analysis import StudyData
+from priorband.study_analysis import StudyData, as_json
 
 Route = Callable[[Question], Reply]
 COLUMNS_TYPE = "application/vnd.priorband.columns"
@@ -99,9 +104,12 @@ class Routes:
 
         def compute(data: StudyData) -> Any:
             passes = filter_mask(text, feed.table.since(0)) if text.strip() else None
-            return feed.study(lambda study: analysis_data(name, data, study, options, passes))
+            return feed.study(lambda study: analysis_result(name, data, study, options, passes))
 
-        return json_reply(feed.result((name, *sorted(options.items())), compute))
+        result = feed.result((name, *sorted(options.items())), compute)
+        if question.query.get("form") == "columns":
+            return Reply(packed_result(result), COLUMNS_TYPE)
+        return json_reply(as_json(result))
 
     def _of_study(self, route: Callable[[StudyFeed, Question], Reply]) -> Route:
         def answer(question: Question) -> Reply:

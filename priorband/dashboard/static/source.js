@@ -1,7 +1,7 @@
 // Where the page's data comes from: the dashboard's server. A report that is a single file has a
 // source with the same methods that reads what is written in the file.
 
-import { Table } from "./columns.js";
+import { readColumns, Table } from "./columns.js";
 
 export class RequestError extends Error {}
 
@@ -50,6 +50,13 @@ export class LiveSource {
   analysis(id, name, options = {}) {
     const query = new URLSearchParams(options).toString();
     return this.#json(`/api/studies/${encodeURIComponent(id)}/analysis/${name}${query ? `?${query}` : ""}`);
+  }
+
+  /** The same as columns, for long results: { about, columns }, typed arrays by the field's name. */
+  async analysisColumns(id, name, options = {}) {
+    const query = new URLSearchParams({ ...options, form: "columns" }).toString();
+    const answer = await this.#get(`/api/studies/${encodeURIComponent(id)}/analysis/${name}?${query}`);
+    return readColumns(await answer.arrayBuffer());
   }
 
   notes(id) {

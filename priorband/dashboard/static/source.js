@@ -63,9 +63,9 @@ export class LiveSource {
     return this.#json(`/api/studies/${encodeURIComponent(id)}/notes`);
   }
 
-  /** Change something: `what` is the last part of the path, such as "queue". */
+  /** Change something: `what` is a name in priorband/dashboard/edits.py. */
   async send(id, what, body) {
-    const answer = await fetch(`/api/studies/${encodeURIComponent(id)}/${what}`, {
+    const answer = await fetch(`/api/studies/${encodeURIComponent(id)}/edit/${what}`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-priorband-edit": this.session.edit ?? "" },
       body: JSON.stringify(body),

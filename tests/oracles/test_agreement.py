@@ -1,7 +1,7 @@
 """The library and the oracle decide the same, trial for trial, in random studies.
 
-The oracle was written from the description of the methods alone. Where that is silent, its docstring
-lists how it was read, and `docs/guardband.md` how the library decides.
+The oracle was written from the description of the methods alone. Where that is silent, its
+docstring lists how it was read, and `docs/guardband.md` how the library decides.
 """
 
 from collections import Counter
@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 import pytest
 from amounts import slow
-from oracles.agreement import Difference, compare, random_story
 
+from oracles.agreement import Difference, compare
+from oracles.stories import random_story
 from priorband import optimizer
 from priorband.guard import first_size
 from priorband.ladder import Ladder
@@ -87,12 +88,11 @@ def test_stories_cover_what_can_happen() -> None:
 # The comparison notices wrong rules. Each ablation breaks one rule of its method.
 
 
-BROKEN = {
-    name: optimizer(name) for name in methods() if name.startswith("guardband(")
-} | {
+BROKEN = {name: optimizer(name) for name in methods() if name.startswith("guardband(")} | {
     name: optimizer(name)
     for name in methods()
-    if name.startswith("guardband+bo(") and name not in ("guardband+bo(sum)", "guardband+bo(linear)")
+    if name.startswith("guardband+bo(")
+    and name not in ("guardband+bo(sum)", "guardband+bo(linear)")
 }
 """All but those that change the Gaussian process alone, whose proposals are not compared."""
 

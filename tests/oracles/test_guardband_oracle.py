@@ -1120,6 +1120,11 @@ def test_impossible_histories_are_refused() -> None:
         read(THREE, [Job(1, 3.0, 1, 0, "uniform", 7, 0)])
     with pytest.raises(ValueError, match="ended without running"):
         read(THREE, [job, Ended(0, 0.1), Ended(0, 0.1)])
+    again = Job(1, 1.0, 0, 0, "uniform", None, 0, retry_of=0)
+    with pytest.raises(ValueError, match="did not fail"):
+        read(THREE, [job, Ended(0, 0.1), again])
+    with pytest.raises(ValueError, match="retried twice"):
+        read(THREE, [job, Ended(0, None), again, replace(again, id=2)])
     with pytest.raises(ValueError, match="must rise"):
         Ladder(3, (1.0, 1.0))
     with pytest.raises(ValueError, match="at least 2"):

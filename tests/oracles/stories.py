@@ -71,6 +71,7 @@ def random_story(seed: int, longest: int) -> Story:
         gains={
             "mode": float(rng.choice([-0.4, 0.0, 0.5, 0.5])),
             "prior": float(rng.choice([-0.4, 0.0, 0.5, 1.0, 1.0])),
+            "queued": float(rng.choice([0.0, 0.3, 1.5])),
         },
     )
 

@@ -69,7 +69,7 @@ LAYERS = {
     "arguments problem "
     "results study storage durable",
     "repair": "space trial events history problem storage durable",
-    "display": "trial history brackets schedulers timeline storage durable",
+    "display": "trial history brackets schedulers timeline storage durable study_analysis",
     "benchmarks": "models space fidelity",
     "planning": "space fidelity ladder history state samplers optimizers named_methods "
     "choose_method problem timeline durable display",

@@ -91,16 +91,25 @@ class GrowingTrials:
     def __init__(self, space: Space, rungs: tuple[float, ...]) -> None:
         self._space = space
         self._rungs = {fidelity: rung for rung, fidelity in enumerate(rungs)}
+        self._begin()
+
+    def _begin(self) -> None:
         self._columns: dict[str, array[Any]] = {name: array("q") for name in _WHOLE}
         self._columns |= {name: array("d") for name in _REAL}
         self._origins: dict[str, int] = {}
         self._first: dict[tuple[Any, ...], int] = {}
-        self._configs = ConfigColumns.empty(space)
+        self._configs = ConfigColumns.empty(self._space)
         self._roots = 0
         self._known = 0
 
     def read(self, history: History) -> TrialColumns:
-        """The columns of a history that continues the last one."""
+        """The columns of a history that continues the last one.
+
+        One that is shorter is read from its beginning: storage may lose what was not acknowledged.
+        """
+        results = len(self._columns["order"])
+        if len(history) < self._known or history.observation_count < results:
+            self._begin()
         columns = self._columns
         new = _trials_from(history, self._known)
         roots = [trial for trial in new if trial.parent is None]

@@ -12,7 +12,7 @@ import priorband as pb
 from priorband.storage.journal import Row
 from priorband.study_analysis import ENDINGS, StudyData, StudyReader, study_data
 from priorband.study_analysis.attempts import GrowingAttempts
-from priorband.study_analysis.trial_columns import STATUSES
+from priorband.study_analysis.trial_columns import STATUSES, GrowingTrials
 from priorband.trial import IMPORTED
 from priorband.values import field_names
 
@@ -170,3 +170,16 @@ def test_attempts_by_hand() -> None:
     assert attempts.startup.tolist()[0] == 2.5
     assert times.seconds.tolist() == [35, 18, pytest.approx(math.nan, nan_ok=True)]
     assert times.cost.tolist()[2] == 2 and times.ended.tolist() == [40, 50, 3]
+
+
+def test_a_history_that_became_shorter_is_read_again() -> None:
+    study = in_memory()
+    growing = GrowingTrials(SPACE, study.state.ladder.fidelities)
+    for count in range(5):
+        study.tell(study.ask(), count)
+    short = study.state.history
+    for count in range(5):
+        study.tell(study.ask(), 9 - count)
+    assert growing.read(study.state.history).loss.tolist() == [*range(5), 9, 8, 7, 6, 5]
+    assert growing.read(short).loss.tolist() == [*range(5)]
+    assert growing.read(study.state.history).order.tolist() == [*range(10)]

@@ -106,6 +106,29 @@ def pair_table(
                 yield f"| `{other}` | {prior} | {' | '.join(map(_cell, found))} |"
 
 
+def ablation_table(
+    points: RegretPoints, ours: str, parts: Sequence[str], names: Sequence[str]
+) -> Iterator[str]:
+    """Differences from 2 trainings on; those of at least two standard errors are bold."""
+    priors = (*PRIORS, ALL_PRIORS)
+    yield "| without | " + " | ".join(priors) + " |"
+    yield "|---" * (len(priors) + 1) + "|"
+    cells = points.comparisons(ours, parts, names)
+    for part in parts:
+        texts = [
+            " ".join(_short(cells.get(CellName(part, prior, h))) for h in points.horizons[1:])
+            for prior in priors
+        ]
+        yield f"| `{part}` | {' | '.join(texts)} |"
+
+
+def _short(cell: Comparison | None) -> str:
+    if cell is None:
+        return "–"
+    text = f"{cell.difference:+.1f}".replace("-0.0", "0.0").replace("+0.0", "0.0")
+    return f"**{text}**" if cell.clearly_better or cell.clearly_worse else text
+
+
 def _cell(cell: Comparison | None) -> str:
     if cell is None:
         return ""
@@ -140,7 +163,7 @@ def main() -> None:
         ("guardband+bo", beyond.GUARDBAND_BO_ABLATIONS),
     ):
         print(f"\n## Ablations of {ours}\n")
-        print(*pair_table(points, ours, parts, names), sep="\n")
+        print(*ablation_table(points, ours, parts, names), sep="\n")
 
 
 if __name__ == "__main__":

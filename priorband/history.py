@@ -71,9 +71,7 @@ class History:
             length = log.asked_at(number)
             if length > _LONG:
                 try:
-                    return History.restored(
-                        log.extended_columns(space, self._length).first(length)
-                    )
+                    return History.restored(log.extended_columns(space, self._length).first(length))
                 except OverflowError:  # it has no columns
                     pass
             return History.of(log.events[:length])

@@ -47,6 +47,8 @@ class BaseStudy(ABC):
     """
 
     problem: Problem
+    method_known = True
+    """Whether `problem` has the study's own method. If not, no decision can be made again."""
 
     @property
     def space(self) -> Space:
@@ -329,10 +331,10 @@ class BaseStudy(ABC):
         return replayed(problem.optimizer, problem.seed, problem.start(), events)
 
 
-def study_facts(study: BaseStudy, known: bool = True) -> StudyFacts:
-    """What explanations of a study's trials are made of; `known` says whether its method is."""
+def study_facts(study: BaseStudy) -> StudyFacts:
+    """What explanations of a study's trials are made of."""
     problem, state = study.problem, study.state
-    optimizer = problem.optimizer if known else None
+    optimizer = problem.optimizer if study.method_known else None
     return StudyFacts(optimizer, problem.seed, problem.start(), state, study.maximize)
 
 

@@ -26,7 +26,7 @@ def _why(args: argparse.Namespace) -> int:
     with open_for_reading(args.study) as study:
         require_trial(study, args.trial)
         custom = custom_method(study)
-        why = study.why(args.trial, known=not custom)
+        why = study.why(args.trial)
     if args.json:
         print(json.dumps(why.data, indent=2, allow_nan=False))
         return 0

@@ -1,4 +1,4 @@
-"""The analyses that the page can ask for, by name. Each returns plain data.
+"""The analyses that the page can ask for, by name.
 
 To add one: write a function of a `StudyData` in `priorband.study_analysis`, and name it here. The
 page gets it with `useAnalysis(name, options)`.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from priorband.dashboard.binary_columns import TableColumn, packed_columns
 from priorband.dashboard.filters import Mask
 from priorband.display.trial_details import require_trial
 from priorband.durable.study import DurableStudy
@@ -31,7 +32,7 @@ from priorband.study_analysis import (
     worker_timeline,
 )
 from priorband.study_analysis.trial_columns import NONE, RUNNING
-from priorband.values import replaced
+from priorband.values import field_names, replaced
 
 Options = Mapping[str, str]
 Analysis = Callable[[StudyData, DurableStudy, Options], Any]
@@ -42,13 +43,30 @@ OPTIONS = ("filter", "trial", "rung")
 """The options that an analysis may have; others are ignored."""
 
 
-def analysis_data(
+def analysis_result(
     name: str, data: StudyData, study: DurableStudy, options: Options, passes: Mask | None
 ) -> Any:
-    """The result of an analysis as plain data; `passes` says which trials pass the filter."""
+    """The result of an analysis; `passes` says which trials pass the filter."""
     if passes is not None:
         data = filtered_data(data, passes)
-    return as_json(ANALYSES[name](data, study, options))
+    return ANALYSES[name](data, study, options)
+
+
+def packed_result(result: Any) -> bytes:
+    """A result as columns: its arrays of numbers as blocks, all else in what `about` says."""
+    fields = {name: getattr(result, name) for name in field_names(result)}
+    arrays = {name: one for name, one in fields.items() if _is_column(one)}
+    about = {name: as_json(one) for name, one in fields.items() if name not in arrays}
+    return packed_columns([_column(name, one) for name, one in arrays.items()], about)
+
+
+def _is_column(field: Any) -> bool:
+    return isinstance(field, np.ndarray) and field.ndim == 1 and field.dtype.kind in "fiub"
+
+
+def _column(name: str, array: "np.ndarray[Any, Any]") -> TableColumn:
+    kind = "f8" if array.dtype.kind == "f" else "i4"
+    return TableColumn(name, name, "analysis", kind, array)
 
 
 def filtered_data(data: StudyData, passes: Mask) -> StudyData:

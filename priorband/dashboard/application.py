@@ -61,6 +61,9 @@ def application(
     paths = [Path("/", _endpoint(page)), Path("/static/{name:path}", _endpoint(page))]
     paths += [Path("/api/events", events)]
     paths += [Path(path, _endpoint(route)) for path, route in routes.reading().items()]
+    paths += [
+        Path(path, _endpoint(route), methods=["POST"]) for path, route in routes.changing().items()
+    ]
     return Gate(Starlette(routes=paths), access)
 
 

@@ -14,6 +14,7 @@ from priorband.dashboard.places import StudyPlace
 from priorband.dashboard.trial_table import TrialTableReader
 from priorband.display.overview import Overview
 from priorband.display.polling import StudyWatcher
+from priorband.durable.notes import Note, NoteReader
 from priorband.durable.open_for_reading import open_for_reading
 from priorband.durable.study import DurableStudy
 from priorband.errors import PriorbandError
@@ -46,6 +47,7 @@ class StudyFeed:
         self._study: DurableStudy | None = None
         self._watcher: StudyWatcher | None = None
         self._reader: StudyReader | None = None
+        self._notes: NoteReader | None = None
         self._data: StudyData | None = None
         self._signature: object = None
         self._cache: dict[tuple[object, ...], tuple[int, Any]] = {}
@@ -96,6 +98,13 @@ class StudyFeed:
             found: T = known[1]
             return found
 
+    def notes(self) -> list[Note]:
+        """The notes that are kept in the study."""
+        with self._lock:
+            self.data()
+            assert self._notes is not None
+            return self._notes.read()
+
     def close(self) -> None:
         """Close the study."""
         with self._lock:
@@ -115,9 +124,10 @@ class StudyFeed:
         if self._study is None or self._watcher is None or self._reader is None:
             self._study = open_for_reading(self.place.where)
             self._watcher, self._reader = StudyWatcher(self._study), StudyReader(self._study)
+            self._notes = NoteReader(self._study.journal)
         self.overview = self._watcher.read()
         self._data = self._reader.refresh()
-        self.table.read(self._data)
+        self.table.read(self._data, self._study.method_known)
 
     def _set_pause(self, cost: float, changed: bool) -> None:
         self._pause = SHORTEST if changed else min(self._pause * GROWTH, LONGEST)

@@ -28,13 +28,21 @@ def problem_json(study: DurableStudy) -> dict[str, Any]:
         "parameters": [
             _parameter(name, parameter) for name, parameter in study.space.parameters.items()
         ],
-        "prior": jsonable(dict(problem.prior.mode)),
+        "prior": jsonable(_prior_mode(study)),
     }
+
+
+def _prior_mode(study: DurableStudy) -> dict[str, Any]:
+    """What the prior finds most likely, of the parameters that have one."""
+    prior, parameters = study.problem.prior, study.space.parameters
+    stated = {name for name, one in parameters.items() if getattr(one, "prior", None) is not None}
+    own = prior == study.space.prior
+    return {name: value for name, value in prior.mode.items() if not own or name in stated}
 
 
 def _parameter(name: str, parameter: Parameter | Constant) -> dict[str, Any]:
     shown = {key: getattr(parameter, key, None) for key in _SHOWN}
-    stated = {key: jsonable(value) for key, value in shown.items() if value is not None}
+    stated = {key: jsonable(value) for key, value in shown.items() if value is not None and value != ()}
     when = getattr(parameter, "when", None)
     return {
         "name": name,

@@ -5,18 +5,26 @@ from importlib.metadata import version
 from typing import Any, final
 
 from priorband.dashboard.access import Access, new_token
-from priorband.dashboard.analyses import ANALYSES, OPTIONS, analysis_data
+from priorband.dashboard.analyses import (
+    ANALYSES,
+    OPTIONS,
+    analysis_result,
+    packed_result,
+)
 from priorband.dashboard.answers import Question, Reply, error_reply, json_reply
 from priorband.dashboard.binary_columns import packed_columns
+from priorband.dashboard.edits import EDITS, edited
 from priorband.dashboard.feed import StudyFeed
 from priorband.dashboard.filters import filter_mask
 from priorband.dashboard.problem_json import problem_json
 from priorband.dashboard.studies import Studies
+from priorband.dashboard.trial_files import trial_files
 from priorband.display.overview import as_json as overview_json
 from priorband.display.trial_details import trial_details
 from priorband.display.trial_text import trial_json
+from priorband.durable.notes import Note
 from priorband.durable.study import DurableStudy
-from priorband.study_analysis import StudyData
+from priorband.study_analysis import StudyData, ancestry, as_json
 
 Route = Callable[[Question], Reply]
 COLUMNS_TYPE = "application/vnd.priorband.columns"
@@ -43,7 +51,12 @@ class Routes:
             "/api/studies/{study}/trials/{trial:int}": self._of_study(self.trial),
             "/api/studies/{study}/trials/{trial:int}/log": self._of_study(self.log),
             "/api/studies/{study}/analysis/{name}": self._of_study(self.analysis),
+            "/api/studies/{study}/notes": self._of_study(self.notes),
         }
+
+    def changing(self) -> dict[str, Route]:
+        """The routes that change a study, by path."""
+        return {"/api/studies/{study}/edit/{name}": self._of_study(self.edit)}
 
     def session(self, question: Question) -> Reply:
         """What the page needs to know about this server."""
@@ -75,7 +88,14 @@ class Routes:
     def trial(self, feed: StudyFeed, question: Question) -> Reply:
         """Everything about one trial."""
         number = int(question.path["trial"])
-        return json_reply(feed.study(lambda study: trial_json(trial_details(study, number))))
+
+        def details(study: DurableStudy) -> dict[str, Any]:
+            data = trial_json(trial_details(study, number))
+            why = study.why(number)
+            more = {"why": why.data, "why_text": str(why), "files": trial_files(study, number)}
+            return {**data, **more, "lineage": as_json(ancestry(feed.data(), number))}
+
+        return json_reply(feed.study(details))
 
     def log(self, feed: StudyFeed, question: Question) -> Reply:
         """The end of the log of an attempt."""
@@ -99,9 +119,26 @@ class Routes:
 
         def compute(data: StudyData) -> Any:
             passes = filter_mask(text, feed.table.since(0)) if text.strip() else None
-            return feed.study(lambda study: analysis_data(name, data, study, options, passes))
+            return feed.study(lambda study: analysis_result(name, data, study, options, passes))
 
-        return json_reply(feed.result((name, *sorted(options.items())), compute))
+        result = feed.result((name, *sorted(options.items())), compute)
+        if question.query.get("form") == "columns":
+            return Reply(packed_result(result), COLUMNS_TYPE)
+        return json_reply(as_json(result))
+
+    def notes(self, feed: StudyFeed, question: Question) -> Reply:
+        """The notes that are kept in a study."""
+        del question
+        return json_reply([_note_json(note) for note in feed.notes()])
+
+    def edit(self, feed: StudyFeed, question: Question) -> Reply:
+        """Change a study, and return its summary."""
+        name = question.path["name"]
+        if name not in EDITS:
+            return error_reply("There is no such change.", 404)
+        edited(feed.place.where, name, question.body)
+        feed.look(force=True)
+        return json_reply(study_summary(feed))
 
     def _of_study(self, route: Callable[[StudyFeed, Question], Reply]) -> Route:
         def answer(question: Question) -> Reply:
@@ -109,6 +146,11 @@ class Routes:
             return _NO_STUDY if feed is None else route(feed, question)
 
         return answer
+
+
+def _note_json(note: Note) -> dict[str, Any]:
+    about = {"number": note.number, "text": note.text, "trial": note.trial}
+    return {**about, "at": note.at, "writer": note.writer}
 
 
 def study_summary(feed: StudyFeed) -> dict[str, Any]:

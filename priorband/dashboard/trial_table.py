@@ -35,9 +35,11 @@ class TrialTableReader:
         self._words: dict[str, int] = {}
         self._outcomes: Column = np.empty(0, np.int32)
         self._outcomes_due = 0.0
+        self._method_known = True
 
-    def read(self, data: StudyData) -> None:
-        """Take in a study as it is now."""
+    def read(self, data: StudyData, method_known: bool = True) -> None:
+        """Take in a study as it is now; `method_known` says whether it has its own method."""
+        self._method_known = method_known
         columns = self._table(data)
         rows = len(data.trials)
         differs = np.ones(rows, bool)
@@ -98,7 +100,8 @@ class TrialTableReader:
         began = time.monotonic()
         if began >= self._outcomes_due:
             known = {word: code for code, word in enumerate(OUTCOMES)}
-            words = outcomes_of(data.problem.optimizer.scheduler, data.state)
+            scheduler = data.problem.optimizer.scheduler if self._method_known else None
+            words = outcomes_of(scheduler, data.state)
             self._outcomes = np.array([known[word] for word in words], np.int32)
             self._outcomes_due = time.monotonic() + OUTCOMES_FACTOR * (time.monotonic() - began)
         count = min(len(codes), len(self._outcomes))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.display.failure_reports import FailureReport, log_path, trial_failure
-from priorband.display.recent import place_in_rung, rung_of
+from priorband.display.recent import place_in_rung, rung_of, trial_outcome
 from priorband.durable.records import (
     AdoptedRecord,
     AskedRecord,
@@ -20,6 +20,7 @@ from priorband.durable.records import (
 )
 from priorband.durable.study import DurableStudy
 from priorband.errors import FormatError, TrialError
+from priorband.explanations.outcomes import Outcome
 from priorband.failures import FailureKind, failure_reason
 from priorband.storage.journal import Row
 from priorband.trial import Trial
@@ -74,6 +75,8 @@ class TrialDetails:
     failure: FailureReport | None
     settings: tuple[Setting, ...]
     attempts: tuple[AttemptDetails, ...]
+    outcome: Outcome
+    """What became of it, as in tables of trials."""
     children: tuple[int, ...]
     curve: tuple[tuple[float, float], ...]
     """Steps and values that the last attempt has reported."""
@@ -117,6 +120,7 @@ def trial_details(study: DurableStudy, number: int) -> TrialDetails:
         failure=trial_failure(study, number) if outcome and outcome.failed else None,
         settings=_settings(study, trial),
         attempts=attempts,
+        outcome=trial_outcome(study, number),
         children=tuple(each.id for each in history.trials[number:] if each.parent == number),
         curve=_curve(study, number, last),
         checkpoint=_checkpoint(study, number, last),

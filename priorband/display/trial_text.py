@@ -36,6 +36,7 @@ def trial_lines(details: TrialDetails, width: int) -> Iterator[str]:
     yield _line("trained", _trained(details))
     if trial.slot is not None:
         yield _line("bracket", _bracket(details))
+    yield _line("outcome", details.outcome)
     yield _line("origin", _origin(details))
     if details.children:
         yield _line("continued", f"by trial {', '.join(map(str, details.children))}")
@@ -64,6 +65,7 @@ def trial_json(details: TrialDetails) -> dict[str, Any]:
         "study": details.where,
         "trial": trial.id,
         "status": _status(details),
+        "outcome": details.outcome,
         "value": details.value,
         "direction": direction,
         "fidelity": {"name": details.fidelity, "value": trial.fidelity, "full": details.full},

@@ -23,7 +23,9 @@ def open_for_reading(where: str) -> DurableStudy:
             custom = stored["method"].get(TAG) == "own"
             stand_in = optimizer("random") if custom else None
             problem = problem_from_data(stored, prior=prior, optimizer=stand_in)
-            return DurableStudy(journal, problem)
+            study = DurableStudy(journal, problem)
+            study.method_known = not custom
+            return study
         except BaseException:
             journal.close()
             raise

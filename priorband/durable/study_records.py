@@ -46,7 +46,7 @@ def stored_trials(
     journal: Journal,
     ledger: Ledger,
     state: State,
-    scheduler: Scheduler,
+    scheduler: Scheduler | None,
     checkpoints: Checkpoints | None,
 ) -> Iterator[TrialRecord]:
     """The records of the trials that a state has."""

@@ -199,10 +199,21 @@ class TrialFacts:
         configs: Any = _NoConfigs(int(np.count_nonzero(parent == NONE)))
         wishes: Any = _NoConfigs(len(wished))
         return Columns(
-            *(np.frombuffer(bytes(self._kinds), np.uint8), fidelity, bracket, rung, parent),
-            *(origin, configs, np.array(self._ended, NUMBER), losses),
-            *(np.where(np.isinf(losses), 0, NONE).astype(NUMBER), np.array(wished, NUMBER)),
-            *(wishes, tuple(self._fidelities), tuple(self._origins), ("",)),
+            kinds=np.frombuffer(bytes(self._kinds), np.uint8),
+            fidelity=fidelity,
+            bracket=bracket,
+            rung=rung,
+            parent=parent,
+            origin=origin,
+            configs=configs,
+            ended=np.array(self._ended, NUMBER),
+            loss=losses,
+            reason=np.where(np.isinf(losses), 0, NONE).astype(NUMBER),
+            wish_fidelity=np.array(wished, NUMBER),
+            wishes=wishes,
+            fidelities=tuple(self._fidelities),
+            origins=tuple(self._origins),
+            reasons=("",),
         )
 
     def _events(self) -> Iterator[Event]:

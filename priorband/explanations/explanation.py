@@ -5,7 +5,7 @@ from typing import final
 from priorband.errors import PriorbandError
 from priorband.explanations.outcomes import first_child, outcome_of
 from priorband.explanations.places import Place, place
-from priorband.explanations.sources import Source, source
+from priorband.explanations.sources import ConfigSource, source
 from priorband.explanations.why import (
     Advance,
     AdvanceKind,
@@ -55,9 +55,7 @@ class StudyFacts:
 
     def before(self, number: int) -> State:
         """What had happened before a trial was asked."""
-        return replaced(
-            self.start, history=self.state.history.before(number, self.state.space)
-        )
+        return replaced(self.start, history=self.state.history.before(number, self.state.space))
 
 
 def explanation(
@@ -105,7 +103,7 @@ def _failure(ended: Observation) -> tuple[str, str]:
     return kind, reason
 
 
-def _source(facts: StudyFacts, trial: Trial) -> Source:
+def _source(facts: StudyFacts, trial: Trial) -> ConfigSource:
     """How the configuration of a trial was chosen: for the first trial of its chain."""
     first = facts.state.history.trial(original(facts.state, trial.root))
     return source(facts.optimizer, facts.before(first.id), facts.seed, first)

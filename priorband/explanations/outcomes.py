@@ -11,8 +11,16 @@ from priorband.state import State
 from priorband.trial import IMPORTED, Trial
 
 Outcome = Literal[
-    *("running", "waiting", "failed", "retried", "imported"),
-    *("promoted", "continued", "stopped", "open", "finished"),
+    "running",
+    "waiting",
+    "failed",
+    "retried",
+    "imported",
+    "promoted",
+    "continued",
+    "stopped",
+    "open",
+    "finished",
 ]
 """What became of a trial.
 

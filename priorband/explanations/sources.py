@@ -36,7 +36,7 @@ class Incumbent:
 
 @final
 @frozen
-class Source:
+class ConfigSource:
     """How a configuration was chosen, at the moment when it was.
 
     Args:
@@ -73,7 +73,7 @@ class Source:
     exact: bool | None = None
 
 
-def source(optimizer: Optimizer | None, before: State, seed: int, trial: Trial) -> Source:
+def source(optimizer: Optimizer | None, before: State, seed: int, trial: Trial) -> ConfigSource:
     """How the configuration of a trial that continues no other was chosen.
 
     Args:
@@ -83,15 +83,15 @@ def source(optimizer: Optimizer | None, before: State, seed: int, trial: Trial) 
         trial: The trial.
     """
     if trial.origin == IMPORTED:
-        return Source(trial.id, "imported", trial.origin)
+        return ConfigSource(trial.id, "imported", trial.origin)
     if optimizer is None:
         kind: SourceKind = "queued" if trial.origin == QUEUED else "drawn"
-        return Source(trial.id, kind, trial.origin)
+        return ConfigSource(trial.id, kind, trial.origin)
     decision = _decision(optimizer, before, seed)
     exact = decision is not None and decision.trial == trial
     if decision is None or not exact:
         kind = "queued" if trial.origin == QUEUED else "drawn"
-        return Source(trial.id, kind, trial.origin, exact=False)
+        return ConfigSource(trial.id, kind, trial.origin, exact=False)
     return _repeated(optimizer, before, decision)
 
 
@@ -103,14 +103,14 @@ def _decision(optimizer: Optimizer, before: State, seed: int) -> Decision | None
         return None
 
 
-def _repeated(optimizer: Optimizer, before: State, decision: Decision) -> Source:
+def _repeated(optimizer: Optimizer, before: State, decision: Decision) -> ConfigSource:
     trial = decision.trial
     kinds: dict[str, SourceKind] = {"opening": "opening", "queued": "queued", "model": "model"}
     kind = kinds.get(decision.kind, "drawn")
     if kind == "queued":
-        return Source(trial.id, kind, trial.origin, exact=True)
+        return ConfigSource(trial.id, kind, trial.origin, exact=True)
     sampler = sampler_in_use(_sampler(optimizer, decision), before)
-    return Source(
+    return ConfigSource(
         trial.id,
         kind,
         trial.origin,

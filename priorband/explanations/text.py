@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from priorband.explanations.places import Place
-from priorband.explanations.sources import Source
+from priorband.explanations.sources import ConfigSource
 from priorband.explanations.why import Advance, Why
 
 _LABEL = 12  # characters
@@ -17,7 +17,7 @@ _ORIGINS = {
     "grid": "point of the grid",
 }
 _KINDS = {
-    "queued": "queued by a person",
+    "queued": "configuration that a person queued",
     "imported": "imported result",
 }
 
@@ -59,8 +59,9 @@ def _answer(why: Why) -> str:
     if outcome == "open":
         return f"may still go on: {_open(why)}"
     if outcome == "finished":
-        ranked = place is not None and place.rank is not None and place.of > 1
-        rank = f"; it ranks {_ordinal(place.rank)} of {place.of}" if ranked and place else ""
+        rank = ""
+        if place is not None and place.rank is not None and place.of > 1:
+            rank = f"; it ranks {_ordinal(place.rank)} of {place.of}"
         full = "was trained in full" if why.fidelity >= why.full else "ended as was asked"
         return f"{full}: it is {_article(_origin(why))}{rank}"
     if outcome in ("failed", "retried"):
@@ -132,7 +133,7 @@ def _first(count: int) -> str:
 
 
 def _article(words: str) -> str:
-    if words.startswith(("the ", "queued")):
+    if words.startswith("the "):
         return words
     return f"an {words}" if words.startswith("imported") else f"a {words}"
 
@@ -157,7 +158,7 @@ def _source(why: Why) -> str:
     return words if source.trial == why.trial else f"{words}, first tried as trial {source.trial}"
 
 
-def _chances(source: Source) -> str:
+def _chances(source: ConfigSource) -> str:
     assert source.probabilities is not None
     text = ", ".join(f"{name} {_percent(share)}" for name, share in source.probabilities)
     if source.scores is None:

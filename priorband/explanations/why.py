@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from priorband.explanations.outcomes import Outcome
 from priorband.explanations.places import Place
-from priorband.explanations.sources import Source
+from priorband.explanations.sources import ConfigSource
 from priorband.trial import Slot
 from priorband.values import field_names, frozen
 
@@ -72,7 +72,7 @@ class Why:
     """The id of the trial."""
     outcome: Outcome
     """What became of it, in a word: the column `outcome` of tables."""
-    source: Source
+    source: ConfigSource
     """How its configuration was chosen."""
     slot: Slot | None
     """Its bracket and rung; None outside the brackets."""

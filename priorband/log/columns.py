@@ -100,14 +100,22 @@ class Columns:
         kinds = self.kinds[:length]
         asked, told, failed, wished = np.bincount(kinds, minlength=4).tolist()
         ended, roots = told + failed, np.count_nonzero(self.parent[:asked] == NONE)
-        trials = (self.fidelity, self.bracket, self.rung, self.parent, self.origin)
         return Columns(
-            kinds,
-            *(column[:asked] for column in trials),
-            self.configs.first(int(roots)),
-            *(self.ended[:ended], self.loss[:ended], self.reason[:ended]),
-            *(self.wish_fidelity[:wished], self.wishes.first(wished)),
-            *(self.fidelities, self.origins, self.reasons),
+            kinds=kinds,
+            fidelity=self.fidelity[:asked],
+            bracket=self.bracket[:asked],
+            rung=self.rung[:asked],
+            parent=self.parent[:asked],
+            origin=self.origin[:asked],
+            configs=self.configs.first(int(roots)),
+            ended=self.ended[:ended],
+            loss=self.loss[:ended],
+            reason=self.reason[:ended],
+            wish_fidelity=self.wish_fidelity[:wished],
+            wishes=self.wishes.first(wished),
+            fidelities=self.fidelities,
+            origins=self.origins,
+            reasons=self.reasons,
         )
 
     def check(self) -> None:

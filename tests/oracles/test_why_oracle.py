@@ -61,7 +61,7 @@ def check(study: pb.Study) -> list[str]:
     """Compare all explanations of a study; return the outcomes."""
     replay = study.replay()
     assert replay.exact
-    found = []
+    found = list[str]()
     for trial in study.state.history.trials:
         why = study.why(trial.id)
         facts = why.data
@@ -80,9 +80,7 @@ def check(study: pb.Study) -> list[str]:
     return found
 
 
-def _probabilities(
-    study: pb.Study, replay: Replay, trial: pb.Trial
-) -> tuple[float, ...] | None:
+def _probabilities(study: pb.Study, replay: Replay, trial: pb.Trial) -> tuple[float, ...] | None:
     first = why_oracle.first_trial(study, trial)
     if first.origin == "imported":
         return None

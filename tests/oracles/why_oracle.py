@@ -7,25 +7,30 @@ study, which is tested elsewhere. The rules:
 
 Order. Results rank by loss, then by the id of the first trial of their chain; failures come last.
 
-Synchronous (successive halving, Hyperband). The rivals of a trial are those of its bracket and rung.
-A failed trial that was retried is replaced by the retry. Once all planned ones have ended, the first
-`size` go on, fewer if fewer succeeded. A trial that is behind that many is stopped at once; so is one
-that ends when all places are taken, which happens after a retry.
+Synchronous (successive halving, Hyperband). The rivals of a trial are those of its bracket and
+rung. A failed trial that was retried is replaced by the retry. Once all planned ones have ended,
+the first `size` go on, fewer if fewer succeeded. A trial that is behind that many is stopped at
+once; so is one that ends when all places are taken, which happens after a retry.
 
-Asynchronous (ASHA). The rivals are all of the rung, in any bracket; a retried one counts once. The
-first n // eta of n go on. A success that did not go on is never given up.
+Asynchronous (ASHA). The rivals are all of the rung, in any bracket; a retried one counts once.
+The first n // eta of n go on. A success that did not go on is never given up.
 
 Outside the brackets. The prior's mode goes on once it leads: with more than eta successes at its
-fidelity, of which it is the first, or if it is the incumbent once the first uniform draws have ended.
-It is given up once another one leads its fidelity and a full training is better than it. One uniform
-draw of the first bracket may go on as a rival of the prior, if all full trainings are of the prior.
+fidelity, of which it is the first, or if it is the incumbent once the first uniform draws have
+ended. It is given up once another one leads its fidelity and a full training is better than it.
+One uniform draw of the first bracket may go on as a rival of the prior, if all full trainings are
+of the prior.
+
+Models. piBO raises the prior's density to the power 10 / t after t full trainings, also failed or
+running ones. `guardband+bo` takes min(1, 10 / n) after n successful ones, if the prior is proven:
+the first bracket is over, and the prior's full trainings are not worse than the others.
 """
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
-from priorband import Study
+from priorband import Study, optimizer
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.trial import Trial
 
@@ -211,8 +216,12 @@ def outcome(now: Moment, number: int) -> tuple[str, str | None]:
     child = now.child(number)
     if child is not None:
         return ("continued" if child.slot is None else "promoted"), None
-    if trial.fidelity == the.fidelities[-1]:
-        return "finished", None
+    return ("finished", None) if trial.fidelity == the.fidelities[-1] else _left(now, trial)
+
+
+def _left(now: Moment, trial: Trial) -> tuple[str, str | None]:
+    """What became of a success below a full training that no trial continues."""
+    number, the = trial.id, now.rules
     if trial.slot is None:
         if trial.origin != "mode" or not the.continues_mode:
             return "finished", None
@@ -355,8 +364,51 @@ def _source(study: Study, trial: Trial, probabilities: tuple[float, ...] | None)
         "origin": first.origin,
         "probabilities": None if probabilities is None else list(probabilities),
         "incumbent": best,
+        "prior_power": _prior_power(study, then) if first.origin == "model" else None,
         "exact": None if first.origin == "imported" else True,
     }
+
+
+def _prior_power(study: Study, then: Moment) -> float | None:
+    """The power of the prior in a model's choice, by the name of the method."""
+    full = then.rules.fidelities[-1]
+    trials = [t.id for t in then.trials if t.fidelity == full]
+    if study.optimizer == optimizer("pibo"):
+        return 10 / len(trials)
+    kinds = ("", "(no-duel)", "(no-proof)", "(sum)", "(linear)", "(esp)")
+    names = [f"guardband+bo{kind}" for kind in kinds]
+    named = [name for name in names if study.optimizer == optimizer(name)]
+    if not named:
+        return None
+    if named == ["guardband+bo(no-proof)"] or not _is_proven(then):
+        return 0.0
+    return min(1.0, 10 / len(then.successes_at(full)))
+
+
+def _is_proven(then: Moment) -> bool:
+    planned = then.rules.sizes[0][0]
+    for rung, size in enumerate(then.rules.sizes[0]):
+        here = then.in_slot(0, rung)
+        planned = min(planned, size)
+        if len(here) < planned or any(t.id not in then.losses for t in here):
+            return False
+        planned = len([t for t in here if then.succeeded(t.id)])
+    best = {"mode": math.inf, "prior": math.inf, "other": math.inf}
+    for number in then.successes_at(then.rules.fidelities[-1]):
+        side = _side(then.trials[number])
+        best[side] = min(best.get(side, math.inf), then.losses[number])
+    mode, prior, other = (best[side] for side in ("mode", "prior", "other"))
+    mode_ahead = mode <= min(prior, other) < math.inf
+    return mode_ahead or min(mode, prior) <= other < math.inf
+
+
+def _side(trial: Trial) -> str:
+    """For which side of the proof a full training counts."""
+    if _is_other(trial):
+        return "other"
+    if trial.slot is None:
+        return "mode" if trial.origin == "mode" else "none"
+    return "prior" if trial.slot.bracket == 0 and trial.origin == "prior" else "none"
 
 
 def first_trial(study: Study, trial: Trial) -> Trial:

@@ -62,3 +62,16 @@ export function setting(value) {
   if (value === null || value === undefined) return "–";
   return typeof value === "number" ? number(value) : visible(typeof value === "string" ? value : JSON.stringify(value));
 }
+
+/** A size of a file: 412 B, 1.2 kB, 88 MB. */
+export function bytes(size) {
+  if (size === null || size === undefined) return "–";
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = size;
+  while (left >= 1000 && unit < units.length - 1) {
+    left /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || left >= 10 ? Math.round(left) : left.toFixed(1)} ${units[unit]}`;
+}

@@ -1,6 +1,7 @@
 // The list of keys, opened by `?`.
 
-import { html, useEffect, useRef } from "./preact.js";
+import { html } from "./preact.js";
+import { Dialog } from "./dialog.js";
 import { currentKeys } from "./keys.js";
 
 const IN_CHARTS = [
@@ -11,27 +12,18 @@ const IN_CHARTS = [
 ];
 
 export function HelpDialog({ onClose }) {
-  const dialog = useRef(null);
-  useEffect(() => {
-    dialog.current.showModal();
-  }, []);
   const groups = Map.groupBy([...currentKeys(), ...IN_CHARTS], (one) => one.group);
   return html`
-    <dialog ref=${dialog} class="dialog" aria-labelledby="help-title" onClose=${onClose}
-            onClick=${(event) => event.target === dialog.current && dialog.current.close()}>
-      <div class="dialog-head">
-        <h1 id="help-title">Keys</h1>
-        <button class="quiet" onClick=${() => dialog.current.close()}>Close</button>
-      </div>
+    <${Dialog} title="Keys" onClose=${onClose}>
       <div class="key-groups">
         ${[...groups].map(([name, keys]) => html`
           <section>
-            <h3>${name}</h3>
+            <h2>${name}</h2>
             <dl class="keys">
               ${keys.map((one) => html`
                 <div><dt>${one.key.split(" ").map((part) => html`<kbd>${part}</kbd>`)}</dt><dd>${one.label}</dd></div>`)}
             </dl>
           </section>`)}
       </div>
-    </dialog>`;
+    <//>`;
 }

@@ -1,7 +1,7 @@
 // Where the page's data comes from: the dashboard's server. A report that is a single file has a
 // source with the same methods that reads what is written in the file.
 
-import { Table } from "./columns.js";
+import { readColumns, Table } from "./columns.js";
 
 export class RequestError extends Error {}
 
@@ -52,13 +52,20 @@ export class LiveSource {
     return this.#json(`/api/studies/${encodeURIComponent(id)}/analysis/${name}${query ? `?${query}` : ""}`);
   }
 
+  /** The same as columns, for long results: { about, columns }, typed arrays by the field's name. */
+  async analysisColumns(id, name, options = {}) {
+    const query = new URLSearchParams({ ...options, form: "columns" }).toString();
+    const answer = await this.#get(`/api/studies/${encodeURIComponent(id)}/analysis/${name}?${query}`);
+    return readColumns(await answer.arrayBuffer());
+  }
+
   notes(id) {
     return this.#json(`/api/studies/${encodeURIComponent(id)}/notes`);
   }
 
-  /** Change something: `what` is the last part of the path, such as "queue". */
+  /** Change something: `what` is a name in priorband/dashboard/edits.py. */
   async send(id, what, body) {
-    const answer = await fetch(`/api/studies/${encodeURIComponent(id)}/${what}`, {
+    const answer = await fetch(`/api/studies/${encodeURIComponent(id)}/edit/${what}`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-priorband-edit": this.session.edit ?? "" },
       body: JSON.stringify(body),

@@ -117,8 +117,11 @@ export function useFilteredRows(table, text) {
   }, [table, text]);
 }
 
-/** The result of an analysis of the study that is shown: { data, error, loading }. */
-export function useAnalysis(name, options = {}) {
+/**
+ * The result of an analysis of the study that is shown: { data, error, loading }.
+ * With `columns`, data is { about, columns }: typed arrays instead of lists.
+ */
+export function useAnalysis(name, options = {}, columns = false) {
   const source = useSource();
   const { id, table } = useStudy();
   const [result, setResult] = useState({ data: null, error: null, loading: true });
@@ -126,7 +129,8 @@ export function useAnalysis(name, options = {}) {
   useEffect(() => {
     let current = true;
     setResult((old) => ({ ...old, loading: true }));
-    source.analysis(id, name, options).then(
+    const wanted = columns ? source.analysisColumns(id, name, options) : source.analysis(id, name, options);
+    wanted.then(
       (data) => current && setResult({ data, error: null, loading: false }),
       (error) => current && setResult({ data: null, error: error.message, loading: false }),
     );

@@ -1,7 +1,9 @@
 // The overview: how far the study is, the best trial, what is running, what it is about.
 
-import { html } from "../preact.js";
-import { useStudy } from "../store.js";
+import { html, useState } from "../preact.js";
+import { BudgetDialog } from "../budget-dialog.js";
+import { QueueDialog } from "../queue-dialog.js";
+import { useSource, useStudy } from "../store.js";
 import { Progress } from "../progress.js";
 import { timeLeft } from "../study-list.js";
 import { duration, moment, number, setting, visible, whole } from "../format.js";
@@ -44,14 +46,16 @@ function Tiles({ overview }) {
 }
 
 function Best({ study }) {
+  const source = useSource();
+  const [queue, setQueue] = useState(false);
   const { overview, problem } = study;
   const best = overview.best_in_full ?? overview.best;
   if (!best) return null;
   return html`
     <section class="card">
-      <h2>Best configuration</h2>
-      <p class="soft"><a href=${study.hashOfTrial(best.trial)}>Trial ${best.trial}</a> from ${visible(best.origin)},
-        ${visible(overview.fidelity.name)} ${number(best.fidelity)}</p>
+      <div class="card-head"><h2>Best configuration</h2>
+        ${source.canEdit && html`<button onClick=${() => setQueue(true)}>Queue a variant…</button>`}</div>
+      <p class="soft"><a href=${study.hashOfTrial(best.trial)}>Trial ${best.trial}</a> from ${visible(best.origin)}, at ${visible(overview.fidelity.name)} ${number(best.fidelity)}</p>
       <table class="pairs">
         <thead class="visually-hidden"><tr><th>Parameter</th><th>Value</th><th>Prior</th></tr></thead>
         <tbody>${Object.entries(best.config).map(([name, value]) => html`
@@ -59,6 +63,7 @@ function Best({ study }) {
             <td class="faint mono">${name in problem.prior ? `prior ${setting(problem.prior[name])}` : ""}</td></tr>`)}
         </tbody>
       </table>
+      ${queue && html`<${QueueDialog} config=${best.config} fidelity=${overview.fidelity.full} onClose=${() => setQueue(false)} />`}
     </section>`;
 }
 
@@ -83,12 +88,15 @@ function Running({ study }) {
 }
 
 function About({ study }) {
+  const source = useSource();
+  const [budget, setBudget] = useState(false);
   const { problem } = study;
   const { fidelity } = problem;
   return html`
     <section class="card">
-      <h2>Problem</h2>
-      <p class="soft">${visible(problem.method)}, seed ${problem.seed}, ${problem.maximize ? "maximises" : "minimises"}</p>
+      <div class="card-head"><h2>Problem</h2>
+        ${source.canEdit && html`<button onClick=${() => setBudget(true)}>Change the budget…</button>`}</div>
+      <p class="soft">${visible(problem.method.replaceAll("'", ""))}, seed ${problem.seed}, ${problem.maximize ? "maximises" : "minimises"}</p>
       <table class="pairs">
         <thead class="visually-hidden"><tr><th>Parameter</th><th>Range</th></tr></thead>
         <tbody>
@@ -97,6 +105,7 @@ function About({ study }) {
             <tr><th scope="row"><bdi>${visible(one.name)}</bdi></th><td class="mono">${range(one)}</td></tr>`)}
         </tbody>
       </table>
+      ${budget && html`<${BudgetDialog} onClose=${() => setBudget(false)} />`}
     </section>`;
 }
 

@@ -2,18 +2,17 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../preact.js";
 import { announce } from "../announce.js";
-import { quotedName, quotedValue } from "../filter.js";
 import { useKeys } from "../keys.js";
 import { useStudy } from "../store.js";
 import { sortedRows, sortOf } from "../sorting.js";
 import { duration, number, visible } from "../format.js";
-import { originColorName } from "../theme.js";
+import { Origin, Status } from "../words.js";
 
 export const trials = { id: "trials", title: "Trials", key: "t", component: Trials };
 
 const ROW = 28; // pixels, as --row says
 const AROUND = 12; // rows drawn above and below those that are seen
-const SHOWN = ["trial", "status", "value", "fidelity", "rung", "bracket", "origin", "attempts", "seconds", "cost"];
+const SHOWN = ["trial", "value", "status", "outcome", "fidelity", "rung", "bracket", "origin", "attempts", "seconds", "cost"];
 const AFTER = ["parent", "worker", "failure", "reason"];
 
 function Trials() {
@@ -106,9 +105,9 @@ function Row({ table, row, at, columns, active, onOpen, onSelect }) {
 /** The columns that are shown: those with something in them, then the configuration. */
 function shownColumns(table) {
   const filled = (name) => table.has(name) && hasContent(table.columns.get(name));
-  const own = (names) => names.filter(filled).map((name) => described_column(table.columns.get(name)));
-  const configs = table.group("config").map(described_column);
-  const metrics = table.group("metric").map(described_column);
+  const own = (names) => names.filter(filled).map((name) => columnFor(table.columns.get(name)));
+  const configs = table.group("config").map(columnFor);
+  const metrics = table.group("metric").map(columnFor);
   return [...own(SHOWN), ...configs, ...metrics, ...own(AFTER)];
 }
 
@@ -118,9 +117,9 @@ function hasContent(column) {
   return column.type[0] === "f" ? column.data.some((x) => !Number.isNaN(x)) : column.data.some((x) => x >= 0);
 }
 
-function described_column(column) {
+function columnFor(column) {
   const isText = Boolean(column.words);
-  const width = { reason: "wide", worker: "mid", status: "mid", origin: "mid", failure: "mid" }[column.name] ?? (isText ? "mid" : "");
+  const width = { trial: "narrow", rung: "narrow", bracket: "narrow", attempts: "narrow", reason: "wide", worker: "mid", status: "mid", origin: "mid", failure: "mid" }[column.name] ?? (isText ? "mid" : "");
   return { name: column.name, label: column.label, align: isText ? "" : "number", width, show: shower(column) };
 }
 
@@ -135,14 +134,6 @@ function shower(column) {
 
 function shown(word) {
   return word === null ? "" : visible(word);
-}
-
-export function Status({ word }) {
-  return html`<span class=${`status status-${word}`}><i aria-hidden="true"></i>${word}</span>`;
-}
-
-export function Origin({ word }) {
-  return html`<span class="origin"><i aria-hidden="true" data-color=${originColorName(word)}></i><bdi>${visible(word)}</bdi></span>`;
 }
 
 function described(table, row) {

@@ -1,5 +1,6 @@
 // Analyses of the trials that pass the filter.
 
+import { useMemo } from "../preact.js";
 import { useAnalysis, useSource, useStudy } from "../store.js";
 
 /**
@@ -12,6 +13,17 @@ export function useFiltered(name, options = {}) {
   const given = source.live && filter ? { ...options, filter } : options;
   const note = !source.live && filter ? " Of all trials: in a report, the filter does not change this." : "";
   return { ...useAnalysis(name, given), note };
+}
+
+/** A long result of all trials, its lists as typed arrays: { data, error, loading }. */
+export function useColumns(name, options = {}) {
+  const found = useAnalysis(name, options, true);
+  const data = useMemo(() => (found.data === null ? null : flattened(found.data)), [found.data]);
+  return { ...found, data };
+}
+
+function flattened({ about, columns }) {
+  return { ...about, ...Object.fromEntries([...columns].map(([name, column]) => [name, column.data])) };
 }
 
 /** What to say instead of a drawing: why there is none, or null. */

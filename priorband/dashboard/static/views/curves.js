@@ -8,8 +8,7 @@ import { Choice, Select } from "../charts/choice.js";
 import { Plot } from "../charts/plot.js";
 import { clipped, endLabels, line, ratio, toPixels } from "../charts/paint.js";
 import { extent, robustExtent, roomy } from "../charts/ranges.js";
-import { unready } from "../charts/use-filtered.js";
-import { useAnalysis } from "../store.js";
+import { unready, useColumns } from "../charts/use-filtered.js";
 
 export const curves = { id: "curves", title: "Curves", key: "c", component: Curves };
 
@@ -18,7 +17,7 @@ const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3]];
 
 function Curves() {
   const { params, setParams, openTrial, problem, rows, table } = useStudy();
-  const found = useAnalysis("curves");
+  const found = useColumns("curves");
   const { data } = found;
   const top = Number(params.best ?? 5);
   const byOrigin = params.color === "origin";
@@ -28,7 +27,7 @@ function Curves() {
   const best = ranked.slice(0, top);
   const points = useMemo(() => curvePoints(data, ranked, top), [data, ranked, top]);
   const worst = problem.maximize ? "low" : "high";
-  const values = useMemo(() => data && robustExtent(all.flatMap((one) => data.value.slice(one.start, one.end)), worst), [all]);
+  const values = useMemo(() => data && robustExtent(all.flatMap((one) => [...data.value.subarray(one.start, one.end)]), worst), [all]);
   const steps = useMemo(() => data && extent(all.flatMap((one) => [data.step[one.start], data.step[one.end - 1]])), [all]);
   const log = { x: logs.x && steps?.[0] > 0, y: logs.y && values?.[0] > 0 };
   const name = visible(problem.fidelity.name);
@@ -38,7 +37,7 @@ function Curves() {
       paintMany(plot, context, data, ranked.slice(top), byOrigin ? (one) => originColorName(one.origin) : () => "text-faint");
       best.toReversed().forEach((one, place) => {
         const i = best.length - 1 - place;
-        line(plot, context, data.step.slice(one.start, one.end), data.value.slice(one.start, one.end), {
+        line(plot, context, data.step.subarray(one.start, one.end), data.value.subarray(one.start, one.end), {
           stroke: color(byOrigin ? originColorName(one.origin) : SERIES[i % SERIES.length]), dash: DASHES[i % DASHES.length], width: 1.75,
         });
       });

@@ -15,14 +15,14 @@ const TRACES = [
   ["incumbent_score", "incumbent", "origin-incumbent", [5, 3]],
 ];
 
-/** The draws on one rung: positions in the analysis's columns. */
+/** The draws on one rung, or on all if `wanted` is null: positions in the analysis's columns. */
 function useDraws(data, wanted) {
   return useMemo(() => {
     if (!data) return { rung: null, rungs: [], at: [] };
     const rungs = [...new Set(data.rung)].sort((a, b) => a - b);
-    const rung = rungs.includes(wanted) ? wanted : rungs[0] ?? null;
+    const rung = rungs.includes(wanted) ? wanted : null;
     const known = (i) => data.probability.some((row) => row[i] !== null);
-    const at = data.trial.map((_, i) => i).filter((i) => data.rung[i] === rung && known(i));
+    const at = data.trial.map((_, i) => i).filter((i) => (rung === null || data.rung[i] === rung) && known(i));
     return { rung, rungs, at };
   }, [data, wanted]);
 }
@@ -72,8 +72,8 @@ export function ChancesChart({ height = 220 }) {
           rows: at.map((i) => [data.trial[i], fidelities[data.rung[i]], data.spent[i], ...data.probability.map((row) => row[i]), data.origin[i]]),
         })}
         tools=${rungs.length > 1 && html`
-          <${Select} label=${`drawn at ${visible(name)}`} value=${String(rung)} onChange=${(value) => setParams({ rung: value })}
-                     options=${rungs.map((one) => [String(one), fidelities[one] === undefined ? "other" : number(fidelities[one])])} />`} />`;
+          <${Select} label=${`drawn at ${visible(name)}`} value=${rung === null ? "" : String(rung)} onChange=${(value) => setParams({ rung: value || null })}
+                     options=${[["", "all"], ...rungs.map((one) => [String(one), fidelities[one] === undefined ? "other" : number(fidelities[one])])]} />`} />`;
 }
 
 function topOf(data, i) {

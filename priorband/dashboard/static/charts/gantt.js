@@ -34,6 +34,7 @@ export function paintGantt(canvas, { width, height, left, spans, rowOf, view, pl
     const wide = Math.max(b - a - 0.5, 0.75);
     const dim = passes !== null && !passes[spans.trial[i]];
     context.globalAlpha = dim ? 0.08 : word === "succeeded" ? shades[Math.round((Math.max(spans.rung[i], 0) / top) * 4)] : 0.9;
+    if (plan && wide > 1) covered(context, a, y, wide, colors.line);
     context.fillStyle = context.strokeStyle = names[spans.ending[i]];
     if (word === "lost" || word === "overtaken" || word === "returned") outlined(context, a, y, wide);
     else context.fillRect(a, y, wide, ROW - 8);
@@ -47,6 +48,15 @@ export function paintGantt(canvas, { width, height, left, spans, rowOf, view, pl
   }
   if (marked !== null) mark(context, spans, marked, x, rowOf);
   context.restore();
+}
+
+/** Hide the plan below a bar, whose colour is translucent. */
+function covered(context, a, y, wide, fill) {
+  const alpha = context.globalAlpha;
+  context.globalAlpha = 1;
+  context.fillStyle = fill;
+  context.fillRect(a, y, wide, ROW - 8);
+  context.globalAlpha = alpha;
 }
 
 function paintPlan(context, plan, x, width) {

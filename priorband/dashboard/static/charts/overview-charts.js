@@ -11,7 +11,7 @@ export const OVERVIEW_CHARTS = [Charts];
 function Charts() {
   return html`
     <div class="chart-grid">
-      <${IncumbentChart} height=${230} /><${RungFlowChart} height=${250} />
+      <${IncumbentChart} height=${272} /><${RungFlowChart} height=${250} />
       <${ChancesChart} height=${200} /><${AgreementChart} />
     </div>`;
 }

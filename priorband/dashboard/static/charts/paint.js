@@ -92,6 +92,7 @@ export function endLabels(plot, context, labels) {
   const at = spreadApart(labels.map((one) => Math.min(Math.max(y(one.y), top), top + height)), 14 * scale, top + 4 * scale, top + height - 2 * scale);
   context.save();
   context.font = scaledFont(scale);
+  context.textAlign = "left";
   context.textBaseline = "middle";
   labels.forEach((one, i) => {
     context.fillStyle = one.fill;
@@ -109,6 +110,7 @@ export function verticalMarks(plot, context, marks) {
   context.strokeStyle = color("text-soft");
   context.fillStyle = color("text-soft");
   context.font = scaledFont(scale);
+  context.textAlign = "left";
   context.lineWidth = scale;
   context.setLineDash([3 * scale, 3 * scale]);
   for (const mark of marks) {

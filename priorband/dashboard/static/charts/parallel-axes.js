@@ -3,27 +3,26 @@
 import { number, setting } from "../format.js";
 import { extent, logTicks, ticks } from "./ranges.js";
 
-const FIRST = ["fidelity"];
 const MOST_WORDS = 24; // more words than that have no names at the axis
 
 /**
  * The axes: fidelity, the parameters, the metrics, the value. `switched` are the names of axes whose
  * logarithm was switched.
  */
-export function axesOf(table, rows, maximize, switched) {
+export function axesOf(table, rows, problem, switched) {
   const columns = [
-    ...FIRST.map((name) => table.columns.get(name)),
+    table.columns.get("fidelity"),
     ...table.group("config"),
     ...table.group("metric"),
     table.columns.get("value"),
   ];
-  return columns.map((column) => axisOf(column, rows, maximize, switched.includes(column.name))).filter(Boolean);
+  return columns.map((column) => axisOf(column, rows, problem, switched.includes(column.name))).filter(Boolean);
 }
 
-function axisOf(column, rows, maximize, switched) {
+function axisOf(column, rows, problem, switched) {
   const base = {
     name: column.name,
-    label: column.label,
+    label: column.name === "fidelity" ? problem.fidelity.name : column.label,
     words: column.words ?? null,
     text: (table, row) => setting(table.cell(column.name, row)),
   };
@@ -34,8 +33,13 @@ function axisOf(column, rows, maximize, switched) {
   const canLog = range[0] > 0;
   const byDefault = Boolean(column.log) || column.name === "fidelity";
   const log = canLog && byDefault !== switched;
-  const better = column.name === "value" && !maximize; // the best value is at the top
-  return { ...base, log, canLog, range, reversed: better, ticks: log ? logTicks(range, 6) : ticks(range, 6) };
+  const better = column.name === "value" && !problem.maximize; // the best value is at the top
+  return { ...base, log, canLog, range, reversed: better, ticks: ticksOf(column, range, log, problem) };
+}
+
+function ticksOf(column, range, log, problem) {
+  if (column.name === "fidelity") return problem.fidelity.rungs.filter((one) => one >= range[0] && one <= range[1]);
+  return log ? logTicks(range, 6) : ticks(range, 6);
 }
 
 function* valuesOf(column, rows) {

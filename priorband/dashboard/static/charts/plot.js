@@ -7,6 +7,7 @@ import { color, useTheme } from "../theme.js";
 import { number } from "../format.js";
 import { useWidth } from "./use-size.js";
 import { FONT } from "./paint.js";
+import { logTicks } from "./ranges.js";
 
 const REACH = 28; // pixels from the pointer within which a point is found
 
@@ -98,20 +99,9 @@ function axis(given, side, width) {
     space: side === "x" ? (width < 500 ? 64 : 80) : 36,
     values: (plot, splits) => splits.map((value) => (value === null ? "" : format(value))),
   };
-  if (given.ticks) base.splits = () => given.ticks;
-  if (given.log && !given.ticks) base.filter = sparse;
+  const own = given.ticks ?? (given.log ? logTicks(given.range, side === "x" ? Math.max(2, width / 110) : 5) : null);
+  if (own) Object.assign(base, { splits: () => own, filter: (plot, splits) => splits });
   return base;
-}
-
-/** Of a logarithmic axis: ticks at powers of ten, and more if these are few. */
-function sparse(plot, splits) {
-  const within = splits.filter((value) => value !== null);
-  const leading = (value) => Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
-  for (const kept of [[1], [1, 3], [1, 2, 5]]) {
-    const found = splits.map((value) => (value !== null && kept.includes(leading(value)) ? value : null));
-    if (found.filter((value) => value !== null).length >= 3 || kept.length === 3) return found;
-  }
-  return within.length ? splits : [];
 }
 
 /** The pointer finds the nearest point, and a click opens it. */

@@ -5,6 +5,7 @@ import { ChartFrame } from "../chart-frame.js";
 import { useStudy } from "../store.js";
 import { originColorName } from "../theme.js";
 import { number, percent, visible, whole } from "../format.js";
+import { spreadApart } from "./ranges.js";
 import { useWidth } from "./use-size.js";
 import { unready, useFiltered } from "./use-filtered.js";
 
@@ -86,7 +87,7 @@ const KINDS = { promoted: "on", finished: "on", open: "open", running: "open", s
 function layout(flow, cells, width, height) {
   const rungs = flow.fidelities.length;
   const left = 78;
-  const step = rungs > 1 ? (width - left - BAR - 44) / (rungs - 1) : 0;
+  const step = rungs > 1 ? (width - left - BAR - 66) / (rungs - 1) : 0;
   const most = Math.max(...flow.started.map((row) => sum(row)), 1);
   const blocks = Math.max(...flow.started.map((row) => row.filter(Boolean).length));
   const scale = (height - 16 - GAP * (blocks - 1)) / most;
@@ -122,13 +123,23 @@ function layout(flow, cells, width, height) {
       path: `M${x0} ${from.y}C${middle} ${from.y} ${middle} ${to.y} ${x1} ${to.y}L${x1} ${to.y + tall}C${middle} ${to.y + tall} ${middle} ${from.y + tall} ${x0} ${from.y + tall}Z`,
     });
   }
-  const first = bars.filter((bar) => cells[bar.cell].rung === cells[0].rung);
-  let lowest = 0;
-  const names = first.map((bar) => {
-    const y = Math.max(bar.y + bar.height / 2, lowest + 13);
-    lowest = y;
-    return { x: 0, y, text: visible(flow.origins[cells[bar.cell].origin]), color: bar.color };
-  });
+  const names = [...namesAt(bars, cells, flow, cells[0].rung, () => 0), ...laterNames(bars, cells, flow)];
   const labels = flow.fidelities.map((_, rung) => ({ rung, x: left + rung * step + BAR / 2, anchor: "middle" }));
   return { bars, bands, names, rungs: labels };
+}
+
+/** Names of origins beside their bars on a rung, moved apart. */
+function namesAt(bars, cells, flow, rung, x, wanted = () => true) {
+  const own = bars.filter((bar) => cells[bar.cell].rung === rung && wanted(cells[bar.cell].origin));
+  const at = spreadApart(own.map((bar) => bar.y + bar.height / 2), 13, 8, 10_000);
+  return own.map((bar, i) => ({ x: x(bar), y: at[i], text: visible(flow.origins[cells[bar.cell].origin]), color: bar.color }));
+}
+
+/** Names of origins that do not start on the first rung: at the right of their highest bars. */
+function laterNames(bars, cells, flow) {
+  const first = new Set(cells.filter((cell) => cell.rung === cells[0].rung).map((cell) => cell.origin));
+  const highest = new Map();
+  for (const cell of cells) if (!first.has(cell.origin)) highest.set(cell.origin, cell.rung);
+  const rungs = [...new Set(highest.values())];
+  return rungs.flatMap((rung) => namesAt(bars, cells, flow, rung, (bar) => bar.x + BAR + 5, (origin) => highest.get(origin) === rung));
 }

@@ -54,7 +54,7 @@ function Curves() {
     <div class="stack">
       <${Plot} title="Learning curves" summary=${summary} height=${Math.max(320, Math.min(560, globalThis.innerHeight - 280))} right=${46}
           empty=${unready(found) ?? (all.length ? null : "No curve passes the filter, or nothing was reported yet.")}
-          x=${{ range: log.x ? roomy(steps, true, 0.01) : roomy(steps, false, 0.01), log: log.x, label: name }} y=${{ range: roomy(values, log.y), log: log.y }}
+          x=${{ range: log.x ? roomy(steps, true, 0.01) : roomy(steps, false, 0.01), log: log.x, label: name, ticks: log.x ? rungTicks(problem, steps) : undefined }} y=${{ range: roomy(values, log.y), log: log.y }}
           points=${points} describe=${describe} open=${(i) => openTrial(points.trial[i])} paint=${paint} drawn=${[ranked, top, byOrigin]}
           rows=${() => ({ head: ["curve", "trial", name, "value"], rows: ranked.flatMap((one) => span(one).map((i) => [data.root[i], data.trial[i], data.step[i], data.value[i]])) })}
           tools=${html`
@@ -63,6 +63,12 @@ function Curves() {
             <${Select} label="log" value=${params.log ?? "x"} onChange=${(value) => setParams({ log: value === "x" ? null : value })}
                        options=${[["none", "no axis"], ["x", name], ["y", "value"], ["xy", "both"]]} />`} />
     </div>`;
+}
+
+/** The rungs within a range, if there are some; else the usual ticks. */
+function rungTicks(problem, steps) {
+  const found = problem.fidelity.rungs.filter((one) => one >= steps[0] && one <= steps[1]);
+  return found.length > 1 ? found : undefined;
 }
 
 /** The curves with a trial that passes the filter, as spans of the columns. */

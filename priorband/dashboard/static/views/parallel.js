@@ -30,7 +30,7 @@ function Parallel() {
   const [drag, setDrag] = useState(null);
   const brushes = useMemo(() => parseBrushes(params.brush), [params.brush]);
   const shown = useMemo(() => (drag ? { ...brushes, [drag.name]: drag.range } : brushes), [brushes, drag]);
-  const axes = useMemo(() => axesOf(table, rows, problem.maximize, (params.log ?? "").split(",").map(decodeURIComponent)), [table, rows, params.log]);
+  const axes = useMemo(() => axesOf(table, rows, problem, (params.log ?? "").split(",").map(decodeURIComponent)), [table, rows, params.log]);
   const places = useMemo(() => axes.map((axis) => placesOf(axis, table)), [axes, table]);
   const ranks = useMemo(() => ranksWithinRungs(table, rows, problem.maximize), [table, rows]);
   const top = Number(params.top ?? "100") / 100;

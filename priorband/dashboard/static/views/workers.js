@@ -84,7 +84,7 @@ function Workers() {
             <div class="gantt-axis">${timeTicks(view, width - left).map((tick) => html`<span ref=${atLeft(left + ((tick - view[0]) / (view[1] - view[0])) * (width - left))}>${duration(tick)}</span>`)}</div>
             ${at !== null && html`<p class="chart-note">${describe(at)}</p>`}`}
         </div>
-        <ul class="key"><li><i class="key-bar"></i>succeeded, darker on higher rungs</li><li><i class="key-failed-bar"></i>failed</li><li><i class="key-lost"></i>lost or returned</li><li><i class="key-startup"></i>start-up</li>${shown && html`<li><i class="key-plan"></i>plan</li>`}</ul>
+        <ul class="key"><li><i class="key-bar"></i>succeeded, stronger on higher rungs</li><li><i class="key-failed-bar"></i>failed</li><li><i class="key-lost"></i>lost or returned</li><li><i class="key-startup"></i>start-up</li>${shown && html`<li><i class="key-plan"></i>plan</li>`}</ul>
       <//>
       ${data && data.start.length > 0 && html`<${Totals} data=${data} />`}
     </div>`;

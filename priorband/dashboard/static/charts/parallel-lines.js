@@ -22,7 +22,6 @@ export function paintLines(canvas, { width, height, xs, places, rows, ranks, top
   const shades = marked ? [color("text")] : faint ? [color("border")] : mixed(color("heat-low"), color("heat-high"));
   const order = faint || marked ? [rows] : byShade(rows, ranks);
   context.lineWidth = marked ? 2.5 : 1;
-  context.globalAlpha = marked ? 1 : alphaOf(rows.length, faint);
   const length = height - top - bottom;
   const count = xs.length;
   const trace = (row) => {
@@ -44,6 +43,7 @@ export function paintLines(canvas, { width, height, xs, places, rows, ranks, top
     while (shade < order.length) {
       const own = order[shade];
       context.strokeStyle = shades[shade];
+      context.globalAlpha = marked ? 1 : alphaOf(own.length, faint);
       while (next < own.length) {
         const end = Math.min(next + PART, own.length);
         for (; next < end; next++) {
@@ -67,14 +67,14 @@ export function paintLines(canvas, { width, height, xs, places, rows, ranks, top
 }
 
 function alphaOf(count, faint) {
-  const base = Math.min(1, Math.max(0.05, 14 / Math.sqrt(count + 1)));
+  const base = Math.min(1, Math.max(0.04, 8 / Math.sqrt(count + 1)));
   return faint ? Math.min(0.5, base) : base;
 }
 
-/** Rows by how good they are, the worst first; those without a value before all. */
+/** Rows by how good they are, the worst first. The darkest shades are for the best few percent. */
 function byShade(rows, ranks) {
   const counts = new Uint32Array(SHADES);
-  const shadeOf = (row) => (ranks[row] < 0 ? 0 : SHADES - 1 - Math.min(SHADES - 1, Math.floor(ranks[row] * SHADES)));
+  const shadeOf = (row) => (ranks[row] < 0 ? 0 : SHADES - 1 - Math.min(SHADES - 1, Math.floor(ranks[row] ** 0.4 * SHADES)));
   for (const row of rows) counts[shadeOf(row)] += 1;
   const found = Array.from(counts, (count) => new Uint32Array(count));
   const used = new Uint32Array(SHADES);

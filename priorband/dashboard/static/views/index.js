@@ -11,8 +11,9 @@ import { importance } from "./importance.js";
 import { workers } from "./workers.js";
 import { ancestry } from "./ancestry.js";
 import { compare } from "./compare.js";
+import { all } from "./all.js";
 import { notes } from "./notes.js";
 
 export const VIEWS = [
-  overview, trials, trial, curves, parallel, rungs, prior, importance, workers, ancestry, compare, notes,
+  overview, trials, trial, curves, parallel, rungs, prior, importance, workers, ancestry, compare, all, notes,
 ];

@@ -160,7 +160,7 @@ class _Filter:
         subject = self._take()
         if subject.kind == "end":
             raise _mistake("something is missing at the end")
-        if subject.kind == "operator":
+        if subject.kind == "operator" or self._is_joining(subject):
             raise _mistake(f"expected a column before {subject.text}")
         sign = self._peek()
         if sign.kind == "operator" and sign.text in _OPERATORS:
@@ -171,6 +171,9 @@ class _Filter:
             self._next += 2
             return self._among(self._column(subject.text))
         return self._search(subject.text)
+
+    def _is_joining(self, token: _Token) -> bool:
+        return token.kind == "word" and token.text.lower() in ("and", "or")
 
     def _among(self, column: TableColumn) -> Mask:
         found = _compared(column, "=", self._value())

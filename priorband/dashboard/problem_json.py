@@ -42,7 +42,7 @@ def _prior_mode(study: DurableStudy) -> dict[str, Any]:
 
 def _parameter(name: str, parameter: Parameter | Constant) -> dict[str, Any]:
     shown = {key: getattr(parameter, key, None) for key in _SHOWN}
-    stated = {key: jsonable(value) for key, value in shown.items() if value is not None and value != ()}
+    stated = {key: jsonable(value) for key, value in shown.items() if value not in (None, ())}
     when = getattr(parameter, "when", None)
     return {
         "name": name,

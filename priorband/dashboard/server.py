@@ -12,6 +12,7 @@ from priorband.dashboard.studies import Studies
 from priorband.errors import ArgumentError
 
 LOOPBACK = "127.0.0.1"
+BACKLOG = 128
 NICENESS = 5
 """How far the server stands back behind workers on the same machine."""
 
@@ -96,6 +97,7 @@ def _listening(host: str, port: int) -> socket.socket:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen(BACKLOG)  # the address works as soon as it is printed
     except OSError as error:
         listener.close()
         raise ArgumentError(

@@ -103,7 +103,8 @@ class Parser {
     }
     const subject = this.take();
     if (!subject) throw new FilterError("something is missing at the end", this.end);
-    if (subject.kind === "operator") {
+    const joins = subject.kind === "word" && ["and", "or"].includes(subject.text.toLowerCase());
+    if (subject.kind === "operator" || joins) {
       throw new FilterError(`expected a column before ${subject.text}`, subject.at);
     }
     const operator = this.peek();

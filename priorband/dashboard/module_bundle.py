@@ -74,7 +74,9 @@ def bundled(entry: str, read: Read) -> str:
     return "\n".join(['"use strict";', "(() => {", "const modules = [];", *parts, "})();"])
 
 
-def _in_order(name: str, read: Read, above: list[str], seen: set[str] | None = None) -> Iterator[str]:
+def _in_order(
+    name: str, read: Read, above: list[str], seen: set[str] | None = None
+) -> Iterator[str]:
     """The names of a module and of all that it imports, those first."""
     seen = set() if seen is None else seen
     if name in above:

@@ -84,7 +84,10 @@ def detailed_trials(data: StudyData) -> list[int]:
         return list(range(len(trials)))
     history = incumbent_over_budget(data)
     wanted = [*reversed(ancestry(data).trial.tolist())]
-    wanted += [*reversed(history.full.trial.tolist()), *reversed(history.any_fidelity.trial.tolist())]
+    wanted += [
+        *reversed(history.full.trial.tolist()),
+        *reversed(history.any_fidelity.trial.tolist()),
+    ]
     for rung in reversed(range(data.ladder.top + 1)):
         here = np.flatnonzero((trials.rung == rung) & (trials.status == SUCCEEDED))
         wanted += here[np.argsort(trials.loss[here], kind="stable")][:8].tolist()

@@ -32,7 +32,9 @@ def study_plan(data: StudyData, study: DurableStudy) -> dict[str, Any]:
     problem = study.problem
     work = Workload(workers, limits.get("trainings", UNLIMITED))
     trials = int(limits["trials"]) if "trials" in limits else None
-    inputs = PlanInputs(problem.optimizer, problem.fidelity, work, problem.seed, problem.space, trials)
+    inputs = PlanInputs(
+        problem.optimizer, problem.fidelity, work, problem.seed, problem.space, trials
+    )
     try:
         plan = make_plan(inputs, seconds, most=MOST_JOBS, random=0)
     except PriorbandError:  # a method of one's own that cannot be planned

@@ -110,7 +110,7 @@ function paintMany(plot, context, data, list, colorOf) {
   const scale = ratio();
   context.save();
   context.lineWidth = scale;
-  context.globalAlpha = Math.max(0.02, Math.min(0.5, 5 / Math.sqrt(list.length + 1)));
+  context.globalAlpha = Math.max(0.04, Math.min(0.5, 5 / Math.sqrt(list.length + 1)));
   const groups = Map.groupBy(list, colorOf);
   for (const [name, own] of groups) {
     context.strokeStyle = context.fillStyle = color(name);

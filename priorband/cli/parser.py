@@ -15,6 +15,7 @@ from priorband.cli import (
     init_command,
     plan_command,
     repair_commands,
+    report_command,
     run_commands,
     show_command,
     status_commands,
@@ -175,6 +176,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     status_commands.grammar(command)
     show_command.grammar(command)
     dashboard_command.grammar(command)
+    report_command.grammar(command)
     why_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)

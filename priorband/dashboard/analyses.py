@@ -14,6 +14,7 @@ import numpy as np
 
 from priorband.dashboard.binary_columns import TableColumn, packed_columns
 from priorband.dashboard.filters import Mask
+from priorband.dashboard.study_plan import study_plan
 from priorband.display.trial_details import require_trial
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError
@@ -25,6 +26,7 @@ from priorband.study_analysis import (
     incumbent_over_budget,
     learning_curves,
     parameter_importance,
+    results_over_budget,
     rung_agreement,
     rung_flow,
     study_points,
@@ -98,6 +100,11 @@ def _ancestry(data: StudyData, study: DurableStudy, options: Options) -> Any:
     return ancestry(data, number)
 
 
+def _plan(data: StudyData, study: DurableStudy, options: Options) -> Any:
+    del options
+    return study_plan(data, study)
+
+
 def _of_data(function: Callable[[StudyData], Any]) -> Analysis:
     return lambda data, study, options: function(data)
 
@@ -108,6 +115,8 @@ ANALYSES: dict[str, Analysis] = {
     "curves": _curves,
     "importance": _importance,
     "incumbent": _of_data(incumbent_over_budget),
+    "plan": _plan,
+    "results": _of_data(results_over_budget),
     "rung-agreement": _of_data(rung_agreement),
     "rung-flow": _of_data(rung_flow),
     "timeline": _of_data(worker_timeline),

@@ -24,10 +24,11 @@ from priorband.display.trial_details import trial_details
 from priorband.display.trial_text import trial_json
 from priorband.durable.notes import Note
 from priorband.durable.study import DurableStudy
-from priorband.study_analysis import StudyData, ancestry, as_json
+from priorband.study_analysis import StudyData, ancestry, as_json, compare_incumbents
 
 Route = Callable[[Question], Reply]
 COLUMNS_TYPE = "application/vnd.priorband.columns"
+MOST_COMPARED = 12
 _NO_STUDY = error_reply("There is no such study.", 404)
 
 
@@ -46,6 +47,7 @@ class Routes:
         return {
             "/api/session": self.session,
             "/api/studies": self.list_studies,
+            "/api/compare": self.compare,
             "/api/studies/{study}": self._of_study(self.study),
             "/api/studies/{study}/trials": self._of_study(self.trials),
             "/api/studies/{study}/trials/{trial:int}": self._of_study(self.trial),
@@ -68,6 +70,14 @@ class Routes:
         """All studies, those that were read already with their overview."""
         del question
         return json_reply([study_summary(feed) for feed in self.studies.feeds()])
+
+    def compare(self, question: Question) -> Reply:
+        """The best values of several studies over budget: `studies` has their ids."""
+        ids = question.query.get("studies", "").split(",")[:MOST_COMPARED]
+        feeds = [feed for feed in map(self.studies.feed, ids) if feed is not None]
+        if len(feeds) < len(ids):
+            return _NO_STUDY
+        return json_reply(as_json(compare_incumbents([feed.data() for feed in feeds])))
 
     def study(self, feed: StudyFeed, question: Question) -> Reply:
         """One study: its overview and what it is about."""

@@ -59,6 +59,11 @@ export class LiveSource {
     return readColumns(await answer.arrayBuffer());
   }
 
+  /** The best values of several studies over budget. */
+  compare(ids) {
+    return this.#json(`/api/compare?studies=${ids.map(encodeURIComponent).join(",")}`);
+  }
+
   notes(id) {
     return this.#json(`/api/studies/${encodeURIComponent(id)}/notes`);
   }

@@ -30,6 +30,7 @@ LAYERS = {
     "values": "",
     "notebook": "",
     "attribute_hints": "",
+    "toml_text": "",
     "models": "",
     "space": "",
     "fidelity": "",
@@ -57,8 +58,10 @@ LAYERS = {
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers choose_method arguments",
     "results": "notebook space trial history",
+    "prior_report": "toml_text space trial events history state guard brackets conditions "
+    "samplers optimizers",
     "study": "notebook attribute_hints space fidelity trial events state optimizers replay "
-    "arguments problem results",
+    "arguments problem results prior_report",
     "timeline": "fidelity ladder trial events history guard space state schedulers samplers "
     "optimizers",
     "storage": "",
@@ -78,8 +81,9 @@ LAYERS = {
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
-    "named_methods arguments study timeline durable display benchmarks workers analysis",
-    "init_study": "",
+    "named_methods arguments prior_report study timeline durable display benchmarks workers "
+    "analysis",
+    "init_study": "toml_text",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
 

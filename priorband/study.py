@@ -306,7 +306,8 @@ class BaseStudy(ABC):
         """
         from priorband.prior_report.judge import judged_prior
 
-        return judged_prior(self.state, self.optimizer, self.seed, self.maximize)
+        start = self.problem.start()
+        return judged_prior(start, self.state, self.optimizer, self.seed, self.maximize)
 
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.

@@ -58,7 +58,7 @@ LAYERS = {
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers choose_method arguments",
     "results": "notebook space trial history",
-    "prior_report": "toml_text space trial events history state guard brackets conditions "
+    "prior_report": "toml_text space trial events state guard brackets conditions "
     "samplers optimizers",
     "study": "notebook attribute_hints space fidelity trial events state optimizers replay "
     "arguments problem results prior_report",
@@ -69,8 +69,7 @@ LAYERS = {
     "samplers optimizers named_methods method_names choose_method replay arguments problem "
     "results study storage",
     "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
-    "arguments problem "
-    "results study storage durable",
+    "arguments problem results prior_report study storage durable",
     "repair": "space trial events history problem storage durable",
     "display": "trial history brackets schedulers timeline storage durable",
     "benchmarks": "models space fidelity",

@@ -2,9 +2,9 @@
 
     python -m priorband.experiments.judge_priors --data FOLDER [--seeds 50] [--first 1000]
 
-Each study has 20 full trainings (`--budget`). Seed s runs on problem s modulo 16: Hartmann functions
-with three and six parameters and four correlations between fidelities, and eight tasks of LCBench,
-by turns. Without LCBench's data, only the Hartmann functions are used. The priors are
+Each study has 20 full trainings. Seed s runs on problem s modulo 16: Hartmann functions with three
+and six parameters and four correlations between fidelities, and eight tasks of LCBench, by turns.
+Without LCBench's data, only the Hartmann functions are used. The priors are
 
 - near-optimum, good and bad, as the paper defines them;
 - spoiled: near-optimum, but for one important parameter, which is moved to its worst value. It is

@@ -69,7 +69,7 @@ def log_odds_of_rows(space: Space, prior: Prior, rows: Array) -> Array:
 def mode_result(state: State) -> Observation | None:
     """The result of the prior's mode in a full training; None if there is none."""
     for ended in state.history.succeeded_at(state.ladder.fidelities[-1]):
-        if ended.trial.origin == MODE or ended.config == state.prior.mode:
+        if ended.config == state.prior.mode:
             return ended
     return None
 

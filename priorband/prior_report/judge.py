@@ -27,19 +27,20 @@ NO_TRUST = TrustOverBudget((), (), (), (), (), ())
 
 
 def judged_prior(
-    state: State, optimizer: Optimizer, seed: int, maximize: bool = False
+    start: State, state: State, optimizer: Optimizer, seed: int, maximize: bool = False
 ) -> PriorReport:
     """Return the report card of a study's prior.
 
     Args:
-        state: what has happened in the study.
+        start: the state before anything has happened.
+        state: the state now. Its prior is judged.
         optimizer: its method.
         seed: its seed.
         maximize: whether the study maximises: each loss is then the negative of a value.
 
     >>> from priorband import Fidelity, Float, Space, Study
     >>> study = Study(Space(x=Float(0, 1, prior=0.9)), Fidelity("epochs", 1, 9))
-    >>> judged_prior(study.state, study.optimizer, study.seed).verdict
+    >>> judged_prior(study.problem.start(), study.state, study.optimizer, 0).verdict
     'not enough evidence'
     """
     prior, best, now = state.prior, best_in_full(state), progress(state)
@@ -61,7 +62,7 @@ def judged_prior(
         clues=clues,
         parameters=parameters,
         draws=counted,
-        trust=NO_TRUST if flat else trust_over_budget(state, optimizer, seed),
+        trust=NO_TRUST if flat else trust_over_budget(start, state.history.events, optimizer, seed),
         suggestion=suggested_prior(state.space, best, rows) if surface is not None else None,
         results=state.history.finished,
         full_trainings=state.success_count(state.ladder.top),

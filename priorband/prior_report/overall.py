@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 
-from priorband.guard import MODE
 from priorband.prior_report.facts import log_odds_of_rows, mode_result
 from priorband.prior_report.report import Clue, Verdict
 from priorband.prior_report.surface import Surface
@@ -84,7 +83,7 @@ def mode_rank(state: State) -> tuple[ModeResult, int, int]:
     """How the mode did: its rank, from 1, and the number of full trainings."""
     full, mode = state.history.succeeded_at(state.ladder.fidelities[-1]), mode_result(state)
     if mode is None:
-        tried = any(trial.origin == MODE for trial in state.history.trials)
+        tried = state.history.seen(state.prior.mode)
         return ("below" if tried else "untried"), 0, 0
     rank = 1 + sum(ended.ranking < mode.ranking for ended in full)
     return ("last" if rank == len(full) > 1 else "not last"), rank, len(full)

@@ -179,4 +179,4 @@ def _solved(terms: Terms, columns: Array, target: Array, weights: Array) -> Surf
         coefficients = covariance @ right / noise
         residuals = target - columns @ coefficients
         noise = float(np.clip((weights @ residuals**2) / len(target), *_NOISE))
-    return Surface(terms, coefficients, covariance)
+    return Surface(terms, coefficients, np.asarray(covariance, dtype=np.float64))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from priorband.events import Asked, Event
-from priorband.history import History
 from priorband.optimizers import Optimizer
 from priorband.prior_report.report import TrustOverBudget
 from priorband.samplers.base import MODEL
@@ -23,12 +22,14 @@ class _Moment(NamedTuple):
     shares: Shares
 
 
-def trust_over_budget(state: State, optimizer: Optimizer, seed: int) -> TrustOverBudget:
+def trust_over_budget(
+    start: State, events: tuple[Event, ...], optimizer: Optimizer, seed: int
+) -> TrustOverBudget:
     """Repeat some of the decisions that drew a configuration, and return their probabilities.
 
     Decisions that a model made have none, and methods that do not weigh the prior have none at all.
     """
-    moments = list(_moments(state, optimizer, seed))
+    moments = list(_moments(start, events, optimizer, seed))
     return TrustOverBudget(
         trials=tuple(moment.trial for moment in moments),
         spent=tuple(moment.spent for moment in moments),
@@ -39,12 +40,13 @@ def trust_over_budget(state: State, optimizer: Optimizer, seed: int) -> TrustOve
     )
 
 
-def _moments(now: State, optimizer: Optimizer, seed: int) -> Iterator[_Moment]:
-    events = now.history.events
+def _moments(
+    start: State, events: tuple[Event, ...], optimizer: Optimizer, seed: int
+) -> Iterator[_Moment]:
     drawn = [i for i, event in enumerate(events) if _was_drawn(event)]
-    last, high = len(drawn) - 1, now.ladder.fidelity.high
+    last, high = len(drawn) - 1, start.ladder.fidelity.high
     few = {drawn[round(i * last / (MOMENTS - 1))] for i in range(MOMENTS)} if drawn else set()
-    state = State(now.space, now.prior, now.ladder, History(), now.regard)
+    state = start
     for i, event in enumerate(events):
         if i in few and isinstance(event, Asked):
             chances = optimizer.decide(state, seed).chances

@@ -75,7 +75,7 @@ def is_flat(belief: Prior) -> bool:
 
 
 def says_nothing(density: Density) -> bool:
-    """Whether a density of one parameter is uniform."""
+    """Whether a density is uniform."""
     if isinstance(density, Choices):
         return min(density.probabilities) == max(density.probabilities)
     if isinstance(density, Blend):

@@ -12,6 +12,7 @@ data of any of them. Nothing here draws or prints.
     parameter_importance   which parameters decide whether a configuration is good
     worker_timeline        what each worker did when, idle time, lost attempts
     ancestry               where a configuration comes from
+    prior_report           whether the prior helps, by parameter, and what to believe next
     config_columns         configurations and results as columns
     compare_incumbents     several studies on one axis
 
@@ -40,6 +41,7 @@ from priorband.study_analysis.incumbent import IncumbentHistory as IncumbentHist
 from priorband.study_analysis.incumbent import IncumbentSteps as IncumbentSteps
 from priorband.study_analysis.incumbent import incumbent_over_budget as incumbent_over_budget
 from priorband.study_analysis.json_form import as_json as as_json
+from priorband.study_analysis.prior_report import prior_report as prior_report
 from priorband.study_analysis.rung_agreement import RungAgreement as RungAgreement
 from priorband.study_analysis.rung_agreement import rung_agreement as rung_agreement
 from priorband.study_analysis.rung_flow import RungFlow as RungFlow

@@ -22,5 +22,5 @@ def prior_report(data: StudyData) -> PriorReport:
     >>> report.verdict, as_json(report)["parameters"][0]["believed"]
     ('not enough evidence', 0.4)
     """
-    problem = data.problem
-    return judged_prior(data.state, problem.optimizer, problem.seed, data.maximize)
+    problem, start = data.problem, data.problem.start()
+    return judged_prior(start, data.state, problem.optimizer, problem.seed, data.maximize)

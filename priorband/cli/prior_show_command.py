@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import shlex
 
 from priorband.cli.argument_types import STUDY, Command
 from priorband.cli.read_study import custom_method, open_for_reading
@@ -37,7 +36,7 @@ def _show(args: argparse.Namespace) -> int:
     else:
         print(report)
         if report.suggestion is not None:
-            print(f"\nFor a study file: priorband prior show {shlex.quote(args.study)} --toml")
+            print("\nWith --toml, the suggested prior is printed for a study file.")
         if custom:
             print(f"The method {printable(custom)} is your own, so its trust is not shown.")
     return 0

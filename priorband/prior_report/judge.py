@@ -53,7 +53,7 @@ def judged_prior(
     clues, verdict, chance = tuple[Clue, ...](), _without_evidence(flat), nan
     if surface is not None and not flat:
         clues = overall_clues(state, rows, surface)
-        verdict, chance = overall_verdict(clues)
+        verdict, chance = overall_verdict(clues, len(best))
     counted = draws(state)
     return PriorReport(
         sentence=sentence(verdict, counted, parameters, _missing(now, len(best))),
@@ -81,4 +81,6 @@ def _missing(now: BracketProgress, full: int) -> str:
             f"the first bracket is not done: {now.spent:.3g} of at least {now.needed:.3g} full "
             "trainings are spent"
         )
-    return f"{full} of at least {LEAST_FULL} full trainings have succeeded"
+    if full < LEAST_FULL:
+        return f"{full} of at least {LEAST_FULL} full trainings have succeeded"
+    return f"{full} full trainings do not point clearly either way"

@@ -30,6 +30,8 @@ OF_EACH = 3
 """How many draws of each kind are compared."""
 BALANCED = 0.2
 """Log odds within this of 0 are neutral."""
+FEW, CLEAR = 7, 1.0
+"""With fewer full trainings, log odds within `CLEAR` of 0 are not enough evidence."""
 
 ModeResult = Literal["last", "not last", "below", "untried"]
 
@@ -120,10 +122,12 @@ def chance_of_best(ours: Array, theirs: Array, of_each: int) -> float:
     return float(lowest @ (above(theirs, "right") + 0.5 * tie))
 
 
-def overall_verdict(clues: tuple[Clue, ...]) -> tuple[Verdict, float]:
+def overall_verdict(clues: tuple[Clue, ...], full_trainings: int) -> tuple[Verdict, float]:
     """The verdict, and the probability that the prior helps."""
     total = sum(clue.log_odds for clue in clues)
     chance = 1.0 / (1.0 + exp(-min(max(total, -500.0), 500.0)))
+    if full_trainings < FEW and abs(total) <= CLEAR:
+        return "not enough evidence", chance
     if abs(total) <= BALANCED:
         return "neutral", chance
     return ("helps" if total > 0 else "harms"), chance

@@ -9,7 +9,7 @@ times that it is in the five best configurations.
 """
 
 from collections.abc import Iterator, Mapping
-from math import log10
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -62,17 +62,17 @@ def _beliefs(
 
 
 def rounded(parameter: Parameter, value: Any) -> Any:
-    """A number with few digits, if it is still one of the parameter's values.
+    """A number with few digits, if that is still one of the parameter's values.
 
-    The digits suffice to tell thousandths of the range apart.
+    On a log scale three digits are kept, else thousandths of the range.
     """
     if isinstance(parameter, Ordinal) or not isinstance(value, float):
         return value
     low, high = parameter.decode(0.0), parameter.decode(1.0)
-    digits = DIGITS
-    if not getattr(parameter, "log", False) and value:
-        digits += max(0, int(log10(abs(value) / (high - low) + 1e-300)) + 1)
-    short = float(f"{value:.{digits}g}")
+    if getattr(parameter, "log", False):
+        short = float(f"{value:.{DIGITS}g}")
+    else:
+        short = round(value, DIGITS - floor(log10(high - low)))
     try:
         return parameter.check(min(max(short, low), high))
     except ConfigError:  # it is not a multiple of the step

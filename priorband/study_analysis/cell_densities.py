@@ -1,7 +1,8 @@
 """Densities of a parameter's values, estimated on the cells of its scale."""
 
 import math
-from typing import final
+from functools import lru_cache
+from typing import Any, final
 
 import numpy as np
 
@@ -43,9 +44,9 @@ class ParameterCells:
         a^2 / b: with a the share of the best in which it is active, and b that of all.
         """
         active = self.cell != _INACTIVE
-        top = np.bincount(self.cell[active], best[active], self.size)
-        region = np.bincount(self.cell[active], every[active], self.size)
-        if not top.sum() or self.size < 2:
+        top: Any = np.bincount(self.cell[active], best[active], self.size)
+        region: Any = np.bincount(self.cell[active], every[active], self.size)
+        if not top.sum():
             return 0.0
         kernels = _kernels(self.size, _bandwidth(top)) if self.ordered else np.eye(self.size)
         p, q = _density(top, kernels), _density(region, kernels)
@@ -74,7 +75,10 @@ def _values(parameter: Float | Integer) -> int:
 
 
 def _bandwidth(counts: Floats) -> float:
-    """Scott's rule for the counts of cells, in cells; the spread is the smaller of two measures."""
+    """Scott's rule for the counts of cells; the spread is the smaller of two measures.
+
+    It is in cells, to one decimal, so that kernels can be used again.
+    """
     total = float(counts.sum())
     places = np.arange(len(counts))
     mean = float(places @ counts) / total
@@ -82,9 +86,10 @@ def _bandwidth(counts: Floats) -> float:
     reached = np.cumsum(counts) / total
     low, high = (int(np.searchsorted(reached, share - 1e-12)) for share in (0.25, 0.75))
     spread = min(deviation, (high - low) / 1.34) if high > low else deviation
-    return max(_SCOTT * spread * total**-0.2, _SMALLEST)
+    return float(max(round(_SCOTT * spread * total**-0.2, 1), _SMALLEST))
 
 
+@lru_cache(1000)
 def _kernels(size: int, bandwidth: float) -> Floats:
     """Row i is the mass in each cell of a normal around cell i, truncated to all cells."""
     steps = [cdf((offset - 0.5) / bandwidth) for offset in range(1 - size, size + 1)]

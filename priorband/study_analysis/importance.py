@@ -5,9 +5,10 @@ values among the best configurations are distributed otherwise than among all th
 The measure is the Pearson divergence of these two densities, and a parameter's importance is its
 share of their sum. This is what suits a study of ours:
 
-- Rungs: losses of different fidelities cannot be compared. One rung is used, by default the highest
-  with enough configurations. What was evaluated there was selected by the rungs below, so on a high
-  rung it says what matters among configurations that are good already.
+- Rungs: losses of different fidelities cannot be compared, so one rung is used: by default that
+  with the most configurations, which is the lowest in most studies. What is evaluated on a higher
+  rung was selected by the rungs below, and there is little left to tell apart: there, importance
+  says what matters among configurations that are good already.
 - Priors and incumbents: how values are drawn must not count as importance. A draw from the prior
   has all values near the prior's, a draw near the incumbent has all values near that: if the prior
   is right about one parameter, its draws are the best, and their other values come along. Therefore
@@ -76,11 +77,11 @@ class ParameterImportance:
     method: str
     """The name of the method."""
     rung: int
-    """The rung whose results were used; -1 if none has enough."""
+    """The rung whose results were used."""
     fidelity: float
-    """Its fidelity; NaN if there is none."""
+    """Its fidelity."""
     used: int
-    """How many configurations were used; if none has enough, the most that a rung has."""
+    """How many configurations have results there."""
     best: int
     """How many of them count as the best."""
     model_share: float
@@ -104,7 +105,7 @@ def parameter_importance(
 
     Args:
         data: the study.
-        rung: the rung whose results to use; None for the highest with at least `least`.
+        rung: the rung whose results to use; None for the one with the most configurations.
         least: from how many configurations on a rung importance is given; at least 10.
 
     Raises:
@@ -122,7 +123,7 @@ def parameter_importance(
     """
     if checked_count("least", least) < 2 * _FEWEST:
         raise ArgumentError(f"`least` must be at least {2 * _FEWEST}, got {least!r}.")
-    chosen, ids = _chosen(data, rung, least)
+    chosen, ids = _chosen(data, rung)
     cells = [
         parameter_cells(column.kind, parameter, column.unit[ids], column.value[ids])
         for column, parameter in zip(
@@ -150,7 +151,7 @@ def parameter_importance(
     )
 
 
-def _chosen(data: StudyData, rung: int | None, least: int) -> tuple[int, Ints]:
+def _chosen(data: StudyData, rung: int | None) -> tuple[int, Ints]:
     """The rung to use, and the trials there, one for each configuration, the best first."""
     top = data.ladder.top
     if rung is not None:
@@ -158,10 +159,8 @@ def _chosen(data: StudyData, rung: int | None, least: int) -> tuple[int, Ints]:
             raise ArgumentError(f"`rung` must be a whole number from 0 to {top}, got {rung!r}.")
         return int(rung), _ranked(data, int(rung))
     found = [_ranked(data, each) for each in range(top + 1)]
-    for each in range(top, -1, -1):
-        if len(found[each]) >= least:
-            return each, found[each]
-    return -1, max(found, key=len)
+    most = max(range(top + 1), key=lambda each: (len(found[each]), each))
+    return most, found[most]
 
 
 def _ranked(data: StudyData, rung: int) -> Ints:
@@ -272,7 +271,7 @@ def _not_enough(
         enough=False,
         method=METHOD,
         rung=rung,
-        fidelity=float(data.ladder.fidelities[rung]) if rung >= 0 else np.nan,
+        fidelity=float(data.ladder.fidelities[rung]),
         used=used,
         best=0,
         model_share=np.nan,

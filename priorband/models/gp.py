@@ -163,14 +163,6 @@ class GP:
         variance = self.kernel.diagonal(self.logs) - reduced.sum(axis=0)
         return Posterior(mean, np.maximum(variance, self._least))
 
-    def contrast(self, rows: Array, weights: Array) -> tuple[float, float]:
-        """Return the mean and the variance of a weighted sum of the function's values."""
-        near = weights @ self.kernel.cross(self.logs, rows, self.placed)
-        own = float(weights @ self.kernel.cross(self.logs, rows, rows) @ weights)
-        reduced = lapack.dtrtrs(self.lower, near, lower=1)[0]
-        mean = self.mean * float(weights.sum()) + float(near @ self.solved)
-        return mean, max(own - float(reduced @ reduced), 0.0)
-
     def slope(self, row: Array) -> tuple[float, float, Array, Array]:
         """Return mean and variance at one row, and their gradients by the row's numbers."""
         near, jacobian = self.kernel.near(self.logs, row, self.placed)

@@ -69,12 +69,12 @@ def log_odds_of_rows(space: Space, prior: Prior, rows: Array) -> Array:
 def mode_result(state: State) -> Observation | None:
     """The result of the prior's mode in a full training; None if there is none."""
     for ended in state.history.succeeded_at(state.ladder.fidelities[-1]):
-        if ended.trial.origin == MODE or ended.config == state.prior.mode:
+        if ended.config == state.prior.mode:
             return ended
     return None
 
 
-class Progress(NamedTuple):
+class BracketProgress(NamedTuple):
     """How far a study is, compared with its first bracket."""
 
     done: bool
@@ -85,7 +85,7 @@ class Progress(NamedTuple):
     """What a first bracket is worth."""
 
 
-def progress(state: State) -> Progress:
+def progress(state: State) -> BracketProgress:
     """Whether the first bracket is done.
 
     Synchronous brackets are done when their last trial has ended. Without such a bracket, as with
@@ -98,7 +98,7 @@ def progress(state: State) -> Progress:
         now = bracket_status(history, 0, base, ladder.brackets[base])
         enough = now is BracketStatus.OVER or history.members(0, ladder.top).ended > 0
     high = ladder.fidelity.high
-    return Progress(enough, history.resources / high, ladder.first_cost / high)
+    return BracketProgress(enough, history.resources / high, ladder.first_cost / high)
 
 
 def draws(state: State) -> Draws:

@@ -61,13 +61,13 @@ class ParameterReport:
 
     name: str
     verdict: Verdict
-    results: int
-    """How many results have the parameter."""
+    full_trainings: int
+    """How many of the best full trainings have the parameter."""
     log_odds: float
     """The log odds that the belief helps rather than harms; NaN without enough evidence."""
     effect: float
     """What the belief adds to the loss of the best configurations, compared with uniform draws of
-    this parameter: an estimate, in standard deviations of all losses. Negative is better."""
+    this parameter: an estimate, in standard deviations of losses. Negative is better."""
     error: float
     """Its standard error."""
     believed: Any
@@ -82,7 +82,7 @@ class ParameterReport:
     wants: str
     """"higher", "lower", or "another choice"; empty without such a wish."""
     better: Any
-    """The value that looks best; None without enough evidence."""
+    """The typical value of the best full trainings; None without enough evidence."""
 
 
 @final

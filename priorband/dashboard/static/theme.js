@@ -55,7 +55,7 @@ export function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-const ORIGINS = { uniform: "origin-uniform", prior: "origin-prior", incumbent: "origin-incumbent", queued: "origin-queued", imported: "origin-imported" };
+const ORIGINS = { uniform: "origin-uniform", prior: "origin-prior", incumbent: "origin-incumbent", queued: "origin-queued", imported: "origin-imported", mode: "series-4", model: "series-1", grid: "series-6" };
 const MORE = ["series-1", "series-2", "series-3", "series-4", "series-5", "series-6"];
 
 /** The name of the colour of an origin; the same origin has the same colour in every chart. */

@@ -1,14 +1,14 @@
 // The chances of the sources of new configurations over budget, and the evidence behind them.
 
 import { html, useMemo } from "../preact.js";
-import { useStudy } from "../store.js";
+import { useAnalysis, useStudy } from "../store.js";
 import { color, originColorName } from "../theme.js";
 import { number, percent, visible, whole } from "../format.js";
 import { Select } from "./choice.js";
 import { Plot } from "./plot.js";
 import { clipped, endLabels, line, toPixels, verticalMarks } from "./paint.js";
 import { extent, roomy } from "./ranges.js";
-import { unready, useFiltered } from "./use-filtered.js";
+import { unready, usePasses } from "./use-filtered.js";
 
 const TRACES = [
   ["prior_score", "prior", "origin-prior", []],
@@ -17,14 +17,15 @@ const TRACES = [
 
 /** The draws on one rung, or on all if `wanted` is null: positions in the analysis's columns. */
 function useDraws(data, wanted) {
+  const passes = usePasses();
   return useMemo(() => {
     if (!data) return { rung: null, rungs: [], at: [] };
     const rungs = [...new Set(data.rung)].sort((a, b) => a - b);
     const rung = rungs.includes(wanted) ? wanted : null;
-    const known = (i) => data.probability.some((row) => row[i] !== null);
+    const known = (i) => (passes === null || passes[data.trial[i]]) && data.probability.some((row) => row[i] !== null);
     const at = data.trial.map((_, i) => i).filter((i) => (rung === null || data.rung[i] === rung) && known(i));
     return { rung, rungs, at };
-  }, [data, wanted]);
+  }, [data, wanted, passes]);
 }
 
 function marksOf(data) {
@@ -33,7 +34,7 @@ function marksOf(data) {
 
 export function ChancesChart({ height = 220 }) {
   const { params, setParams, openTrial, problem } = useStudy();
-  const found = useFiltered("chances");
+  const found = useAnalysis("chances");
   const { data } = found;
   const { rung, rungs, at } = useDraws(data, params.rung === undefined ? null : Number(params.rung));
   const { rungs: fidelities, name } = problem.fidelity;
@@ -61,7 +62,7 @@ export function ChancesChart({ height = 220 }) {
     : "";
   const some = data && data.decisions > data.repeated ? ` ${whole(data.repeated)} of ${whole(data.decisions)} draws.` : "";
   return html`
-    <${Plot} title="Chances of new configurations" summary=${`${message}${some}${found.note}`} height=${height} right=${72}
+    <${Plot} title="Chances of new configurations" summary=${`${message}${some}`} height=${height} right=${72}
         empty=${unready(found) ?? (at.length ? null : "The method of this study has no such chances, or nothing was drawn yet.")}
         x=${{ range: [Math.min(extent(spent)?.[0] ?? 0, last * 0.999), last || 1], label: "budget, in full trainings" }}
         y=${{ range: [0, 1], format: percent, ticks: [0, 0.25, 0.5, 0.75, 1] }}
@@ -120,9 +121,13 @@ function paintLayer(plot, context, layer, spent) {
 
 export function EvidenceChart({ height = 220 }) {
   const { openTrial } = useStudy();
-  const found = useFiltered("chances");
+  const found = useAnalysis("chances");
   const { data } = found;
-  const at = useMemo(() => (data ? data.trial.map((_, i) => i).filter((i) => data.prior_score[i] !== null) : []), [data]);
+  const passes = usePasses();
+  const at = useMemo(
+    () => (data ? data.trial.map((_, i) => i).filter((i) => data.prior_score[i] !== null && (passes === null || passes[data.trial[i]])) : []),
+    [data, passes],
+  );
   const spent = at.map((i) => data.spent[i]);
   const all = at.flatMap((i) => [data.prior_score[i], data.incumbent_score[i]]);
   const points = useMemo(() => ({ x: [...spent, ...spent], y: TRACES.flatMap(([key]) => at.map((i) => data[key][i])) }), [at]);
@@ -145,7 +150,7 @@ export function EvidenceChart({ height = 220 }) {
     ? `The best trials fit the ${lead > 0 ? "prior" : "incumbent"} better${Math.abs(lead) < 1 ? ", by little" : ""}: log scores differ by ${number(Math.abs(lead), 3)} now.`
     : "";
   return html`
-    <${Plot} title="Evidence for the prior" summary=${`${message}${found.note}`} height=${height} right=${72}
+    <${Plot} title="Evidence for the prior" summary=${`${message}`} height=${height} right=${72}
         empty=${unready(found) ?? (at.length ? null : "No scores yet: the method scores the prior once a bracket has results, or does not weigh it.")}
         x=${{ range: roomy(extent(spent), false, 0), label: "budget, in full trainings" }} y=${{ range: roomy(extent(all), false, 0.08) }}
         points=${points} describe=${describe} open=${(place) => openTrial(data.trial[at[place % at.length]])}

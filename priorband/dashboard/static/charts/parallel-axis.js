@@ -11,7 +11,7 @@ export const BOTTOM = 26; // room for trials without a value
 const STEP = 0.05; // of the axis, for a key
 
 /** `range` is the brush as values of the axis, low first on the axis; null if there is none. */
-export function ParallelAxis({ axis, x, height, range, onDrag, onBrush, onLog }) {
+export function ParallelAxis({ axis, x, room, height, range, onDrag, onBrush, onLog }) {
   const from = useRef(null);
   const length = height - TOP - BOTTOM;
   const name = visible(axis.label);
@@ -60,7 +60,7 @@ export function ParallelAxis({ axis, x, height, range, onDrag, onBrush, onLog })
   const state = range ? `brushed from ${tick(axis, range[0])} to ${tick(axis, range[1])}` : "not brushed";
   return html`
     <div class="axis" ref=${place(x, 0)}>
-      <div class="axis-name" title=${name}><bdi>${cut(name, 16)}</bdi>
+      <div class="axis-name" title=${name}><bdi>${cut(name, Math.max(6, Math.min(22, Math.floor(room / 7.2))))}</bdi>
         ${axis.canLog && html`<button class="axis-log" tabindex="-1" aria-label=${`Logarithm of ${name}`} aria-pressed=${axis.log} onClick=${onLog}>log</button>`}
       </div>
       <div class="axis-strip" role="slider" tabindex="0" aria-orientation="vertical" aria-label=${`Axis ${name}`} aria-valuetext=${state}

@@ -17,8 +17,8 @@ export function PriorParameters({ report, parameters }) {
     <${ChartFrame} title="Belief and finding, by parameter" summary=${`${counts.join(", ")}. A bar is the effect of the belief on the loss of the best configurations, in standard deviations: left is better.`}
         count=${all.length} describe=${describe} cursor=${setAt}
         rows=${() => ({
-          head: ["parameter", "verdict", "believed", "best", "quantile", "odds", "effect", "error", "wants", "looks best", "results"],
-          rows: all.map((one) => [one.name, one.verdict, one.believed, one.best, one.quantile, one.odds, one.effect, one.error, one.wants, one.better, one.results]),
+          head: ["parameter", "verdict", "believed", "best", "quantile", "odds", "effect", "error", "wants", "looks best", "full trainings"],
+          rows: all.map((one) => [one.name, one.verdict, one.believed, one.best, one.quantile, one.odds, one.effect, one.error, one.wants, one.better, one.full_trainings]),
         })}>
       <table class="belief" aria-hidden="true">
         <thead><tr><th>Parameter</th><th>Believed</th><th>Best found</th><th class="belief-wide">On its range</th><th class="belief-wide">Effect</th><th>Verdict</th></tr></thead>

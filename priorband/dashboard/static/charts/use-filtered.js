@@ -15,6 +15,23 @@ export function useFiltered(name, options = {}) {
   return { ...useAnalysis(name, given), note };
 }
 
+/** A result that follows from the whole study, whatever the filter; `note` says so. */
+export function useWhole(name) {
+  const { filter } = useStudy();
+  return { ...useAnalysis(name), note: filter ? " Of all trials: the filter does not change this." : "" };
+}
+
+/** Which trials pass the filter, as a list of 0 and 1; null if all do. */
+export function usePasses() {
+  const { rows, table } = useStudy();
+  return useMemo(() => {
+    if (rows.length === table.rows) return null;
+    const mask = new Uint8Array(table.rows);
+    for (const row of rows) mask[row] = 1;
+    return mask;
+  }, [rows, table]);
+}
+
 /** A long result of all trials, its lists as typed arrays: { data, error, loading }. */
 export function useColumns(name, options = {}) {
   const found = useAnalysis(name, options, true);

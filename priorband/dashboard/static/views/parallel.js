@@ -65,7 +65,7 @@ function Parallel() {
   return html`
     <div class="stack">
       <${ChartFrame} title="Parallel coordinates" count=${keys.length} describe=${describe} cursor=${setAt} open=${(i) => openTrial(keys[i])}
-          summary=${`${chosen.length === rows.length ? `${whole(rows.length)} trials` : `${whole(chosen.length)} of ${whole(rows.length)} trials`}. Dark lines are good on their own rung. Drag along an axis to choose.`}
+          summary=${`${chosen.length === rows.length ? `${whole(rows.length)} trials` : `${whole(chosen.length)} of ${whole(rows.length)} trials`}. Strong lines are the best of their rung. Drag along an axis to choose.`}
           empty=${rows.length ? null : "No trial passes the filter."}
           rows=${() => ({ head: ["trial", ...axes.map((axis) => axis.label)], rows: Array.from(chosen, (row) => [row, ...axes.map((axis) => table.cell(axis.name, row))]) })}
           tools=${html`
@@ -79,7 +79,7 @@ function Parallel() {
             <div class="parallel-sheet" ref=${size(sheet, height)}>
               <${Lines} width=${sheet} height=${height} x=${x} places=${places} rows=${rows} chosen=${chosen} ranks=${ranks} mark=${at === null ? null : keys[at]} />
               ${axes.map((axis, i) => html`
-                <${ParallelAxis} key=${axis.name} axis=${axis} x=${x(i)} height=${height} range=${shown[axis.name] ?? null}
+                <${ParallelAxis} key=${axis.name} axis=${axis} x=${x(i)} room=${axes.length > 1 ? x(1) - x(0) : 96} height=${height} range=${shown[axis.name] ?? null}
                     onDrag=${(range) => setDrag(range && { name: axis.name, range })} onBrush=${(range) => setBrush(axis.name, range)} onLog=${() => onLog(axis.name)} />`)}
             </div>`}
         </div>

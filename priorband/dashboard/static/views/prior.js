@@ -6,13 +6,13 @@ import { useStudy } from "../store.js";
 import { ChancesChart, EvidenceChart } from "../charts/chances-charts.js";
 import { Verdict } from "../charts/verdict.js";
 import { PriorParameters } from "../charts/prior-parameters.js";
-import { unready, useFiltered } from "../charts/use-filtered.js";
+import { unready, useWhole } from "../charts/use-filtered.js";
 import { percent, visible } from "../format.js";
 
 export const prior = { id: "prior", title: "Prior", key: "b", component: PriorPage };
 
 function PriorPage() {
-  const found = useFiltered("prior-report");
+  const found = useWhole("prior-report");
   return html`
     <div class="stack">
       <${Card} found=${found} />

@@ -9,7 +9,7 @@ import { Toggle } from "../charts/choice.js";
 import { HEAD, paintGantt, ROW, spanAt } from "../charts/gantt.js";
 import { ticks } from "../charts/ranges.js";
 import { useWidth } from "../charts/use-size.js";
-import { unready, useColumns } from "../charts/use-filtered.js";
+import { unready, useColumns, usePasses } from "../charts/use-filtered.js";
 import { useKeys } from "../keys.js";
 
 export const workers = { id: "workers", title: "Workers", key: "w", component: Workers };
@@ -18,7 +18,7 @@ const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10
 const MOST_KEYS = 20000;
 
 function Workers() {
-  const { params, setParams, openTrial, rows, table, filter } = useStudy();
+  const { params, setParams, openTrial } = useStudy();
   const found = useColumns("timeline");
   const { data } = found;
   const planned = params.plan !== "off";
@@ -34,12 +34,7 @@ function Workers() {
   const shown = planned && plan?.known ? plan : null;
   const whole_ = useMemo(() => (data ? span(data, shown) : [0, 1]), [data, shown]);
   const view = viewOf(params, whole_);
-  const passes = useMemo(() => {
-    if (!filter) return null;
-    const mask = new Uint8Array(table.rows);
-    for (const row of rows) mask[row] = 1;
-    return mask;
-  }, [rows, filter]);
+  const passes = usePasses();
   const keys = useMemo(() => (data ? indices(data, passes) : []), [data, passes]);
   const planRows = shown ? Math.max(...shown.worker, -1) + 1 : 0;
   const height = HEAD + Math.max(count, planRows) * ROW + 4;

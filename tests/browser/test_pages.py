@@ -161,8 +161,7 @@ def test_the_table_sorts_by_any_column_with_failed_trials_last(
     assert "sort=-config.lr" in page.url
     page.locator(".trials").focus()
     page.keyboard.press("End")
-    page.get_by_text("failed").last.wait_for()
-    assert first_cells(page, 2)[-1] == "failed"
+    wait_until(lambda: first_cells(page, 2)[-1] == "failed", "the last rows")
 
 
 def test_a_trial_is_opened_by_keyboard_alone(address: str, open_page: Open) -> None:
@@ -220,11 +219,13 @@ def test_nothing_is_wider_than_a_phone(address: str, open_page: Open, study_at: 
     page.get_by_role("link", name="resnet").wait_for()
     views = page.evaluate(ALL_VIEWS)
     places = [f"#/{study_at('trained')}/{view}{'/3' if view == 'trial' else ''}" for view in views]
+    widths = dict[str, int]()
     for place in ("#/", *places):
         page.goto(address.partition("?")[0] + place)
         page.locator("main").get_by_text(re.compile(r"\w")).first.wait_for()
         page.wait_for_timeout(200)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 375, place
+        widths[place] = page.evaluate("document.documentElement.scrollWidth")
+    assert {place: width for place, width in widths.items() if width > 375} == {}
 
 
 def test_hostile_texts_are_shown_as_text(address: str, open_page: Open, study_at: Find) -> None:
@@ -295,7 +296,7 @@ def test_notes_and_changes_are_made_in_the_page(
 def test_a_read_only_page_offers_no_change(address: str, open_page: Open, study_at: Find) -> None:
     page = open_page(address, f"#/{study_at('resnet')}")
     page.get_by_text("Best configuration").wait_for()
-    assert page.get_by_role("button", name=re.compile("budget|variant", re.I)).count() == 0
+    assert page.get_by_role("button", name=re.compile("Change the budget|Queue")).count() == 0
     page.get_by_role("link", name="Notes").click()
     page.get_by_text("without augmentation").wait_for()
     assert page.get_by_role("button", name="Add note").count() == 0

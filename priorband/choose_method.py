@@ -81,8 +81,7 @@ TABLE = (
     TableRow(
         lambda facts: not facts.asynchronous and facts.short,
         "guardband",
-        f"the budget is not known to be {ENOUGH_TRAININGS} full trainings or more, which a model "
-        "needs",
+        f"the budget is below {ENOUGH_TRAININGS} full trainings or not known, and a model needs more",
         "guardband",
     ),
     TableRow(

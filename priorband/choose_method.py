@@ -81,7 +81,7 @@ TABLE = (
     TableRow(
         lambda facts: not facts.asynchronous and facts.short,
         "guardband",
-        f"the budget is below {ENOUGH_TRAININGS} full trainings or not known, and a model needs more",
+        f"the budget is below {ENOUGH_TRAININGS} trainings or not known; a model needs more",
         "guardband",
     ),
     TableRow(

@@ -29,7 +29,7 @@ from priorband.workers.simulation import simulate
 
 ROOT = Path(__file__).parents[1]
 SHOWN = ("hyperband", "priorband", "guardband", "guardband+bo")
-GRID = tuple(float(x) for x in np.round(np.geomspace(1, 20, 40), 3))
+GRID = tuple(float(x) for x in np.round(np.geomspace(1, 20, 24), 3))
 TITLES = {
     "near-optimum": "prior near the optimum",
     "good": "good prior",
@@ -74,7 +74,7 @@ def chances_figure(seeds: int = 30) -> str:
             simulate(study, benchmark, budget=12)
             runs.append(trial_shares(study))
         bands = mean_shares(runs, grid)
-        lines = [Line(part, grid, band.mean, band.error) for part, band in bands.items()]
+        lines = [Line(part, grid, band.mean, band.sem) for part, band in bands.items()]
         panels.append(Panel(TITLES[quality], tuple(lines)))
     frame = Frame("full trainings", "probability", columns=2, y_limits=(0, 1))
     return curves(panels, frame, "guardband-chances")

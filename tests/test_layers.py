@@ -65,8 +65,11 @@ LAYERS = {
     "durable": "space fidelity trial events log.columns history state conditions schedulers "
     "samplers optimizers named_methods method_names choose_method replay arguments problem "
     "results study storage",
+    "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
+    "arguments problem "
+    "results study storage durable",
     "repair": "space trial events history problem storage durable",
-    "display": "trial history brackets schedulers timeline storage durable",
+    "display": "trial history brackets schedulers timeline storage durable study_analysis",
     "benchmarks": "models space fidelity",
     "planning": "space fidelity ladder history state samplers optimizers named_methods "
     "choose_method problem timeline durable display",

@@ -31,6 +31,7 @@ from priorband.analysis.scale import RegretScale
 from priorband.arguments import checked_count
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.catalogue import benchmark, catalogue_entry
+from priorband.errors import FormatError
 from priorband.experiments.cases import (
     FIRST_CONFIRMATION_SEED,
     FLAT_PRIOR,
@@ -62,6 +63,8 @@ PROBLEMS = (
     *("pd1-imagenet-standin", "taskset-imdb_patch32_GRU128_bs128", "mixed-cifar10"),
 )
 FILE, TABLE_FILE = "peers.jsonl", "peers.md"
+BEGIN, END = "<!-- tables of compare_with_peers -->", "<!-- end of tables -->"
+"""The marks in a document between which `--document` writes the tables."""
 
 
 @final
@@ -166,7 +169,7 @@ def _drop_torn_line(path: Path) -> None:
             file.truncate(data.rfind(b"\n") + 1)
 
 
-def page(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> str:
+def tables(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> str:
     """All tables in markdown, with the versions of what was run and the names of what was not."""
     lines = ["Regret:", "", *regret_table(runs, scales, METHODS)]
     for reference in REFERENCES:
@@ -175,6 +178,15 @@ def page(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> st
     missing = ", ".join(sorted(set(METHODS) - {key[0] for key in runs})) or "nothing"
     packages = ", ".join(sorted({run.package for run in runs.values()}))
     return "\n".join([*lines, "", f"Versions: {packages}. Not run: {missing}.", ""])
+
+
+def with_tables(document: str, text: str) -> str:
+    """A document with the tables between its two marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise FormatError(f"The document needs two lines, {BEGIN!r} and {END!r}.")
+    return f"{before}{begin}\n\n{text}\n{end}{after}"
 
 
 def _installed(methods: Sequence[str]) -> list[str]:
@@ -193,6 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each method (default 10)")
+    parser.add_argument("--document", type=Path, help="a file to write the tables into, too")
     options = parser.parse_args(arguments)
     checked_count("seeds", options.seeds)
     options.results.mkdir(parents=True, exist_ok=True)
@@ -203,8 +216,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     todo = [*missing_cases(stored_runs(path), problems, _installed(options.methods), seeds)]
     run_missing(path, todo, problems, paper_centres(entries, options.data, options.results))
     scales = regret_scales(entries, options.data, options.results)
-    text = page(stored_runs(path), scales)
+    text = tables(stored_runs(path), scales)
     (options.results / TABLE_FILE).write_text(text, encoding="utf-8")
+    if options.document is not None:
+        document = options.document.read_text(encoding="utf-8")
+        options.document.write_text(with_tables(document, text), encoding="utf-8")
     print(text)
 
 

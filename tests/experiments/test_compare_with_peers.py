@@ -8,8 +8,11 @@ import pytest
 
 from priorband.analysis.curves import value_at
 from priorband.benchmarks import Hartmann
+from priorband.errors import FormatError
 from priorband.experiments.cases import FIRST_CONFIRMATION_SEED, FLAT_PRIOR, Case
 from priorband.experiments.compare_with_peers import (
+    BEGIN,
+    END,
     FILE,
     METHODS,
     PROBLEMS,
@@ -18,6 +21,7 @@ from priorband.experiments.compare_with_peers import (
     missing_cases,
     run_values,
     stored_runs,
+    with_tables,
 )
 from priorband.experiments.peers.comparison_table import BUDGETS, PRIORS
 from priorband.experiments.report.results import _curve
@@ -74,3 +78,12 @@ def test_confirmation_seeds_are_run_on_eight_problems() -> None:
 def test_the_number_of_seeds_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="`seeds` must be"):
         main(["--results", str(tmp_path), "--seeds", "0"])
+
+
+def test_tables_go_between_the_marks_of_a_document() -> None:
+    document = f"# Peers\n\n{BEGIN}\nold\n{END}\n\nMore.\n"
+    once = with_tables(document, "| a |\n")
+    assert once == f"# Peers\n\n{BEGIN}\n\n| a |\n\n{END}\n\nMore.\n"
+    assert with_tables(once, "| a |\n") == once
+    with pytest.raises(FormatError, match="needs two lines"):
+        with_tables("# Peers", "| a |")

@@ -30,7 +30,7 @@ def finished(budget: float, seed: int, bench: Benchmark | None = None) -> Traini
 def test_the_mode_is_trained_in_full_first() -> None:
     log = finished(1, seed=0)
     assert list(log.fidelities) == [100]
-    assert log.losses == (pytest.approx(Hartmann(3).evaluate(MODE, 100)),)
+    assert log.losses[0] == pytest.approx(Hartmann(3).evaluate(MODE, 100))
 
 
 def test_promotions_pay_the_difference() -> None:

@@ -57,7 +57,7 @@ def test_the_mode_of_the_prior_is_trained_in_full_first() -> None:
     bench = Hartmann(3)
     mode = benchmark_prior(bench, "good").mode
     log = finished(1, seed=0, mode=mode)
-    assert list(log.fidelities) == [3, 9, 27, 81, 100]
+    assert list(log.fidelities) == [3, 11, 33, 100]
     assert log.losses == tuple(bench.evaluate(mode, fidelity) for fidelity in log.fidelities)
     assert log.spent == 1.0
 

@@ -7,6 +7,7 @@ from typing import Any
 from priorband.errors import SpaceError
 from priorband.experiments.peers.packages import required_package
 from priorband.experiments.peers.training_log import TrainingLog
+from priorband.ladder import Ladder
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
@@ -15,7 +16,7 @@ ETA = 3
 
 
 def run_tpe_hyperband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """TPESampler with HyperbandPruner, which is shown the losses at its rungs.
+    """TPESampler with HyperbandPruner, which is shown the losses on the rungs of our Hyperband.
 
     A trial pays up to the fidelity at which it is pruned; Optuna never continues a pruned trial.
     The pruner lets the first trial of a bracket pass, so that the mode is trained in full.
@@ -28,14 +29,14 @@ def run_tpe_hyperband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: in
     study = optuna.create_study(
         study_name=f"seed {seed}", sampler=optuna.samplers.TPESampler(seed=seed), pruner=pruner
     )
-    steps = [low * ETA**rung for rung in range(high) if low * ETA**rung < high]
+    steps = Ladder(fidelity, ETA).fidelities[:-1]
     _enqueue(study, log.benchmark.space, mode)
     while log.has_budget:
         trial = study.ask(_distributions(log.benchmark.space))
         config = _config(log.benchmark.space, trial.params)
         for step in steps:
             loss = log.train(trial.number, config, step)
-            trial.report(loss, step)
+            trial.report(loss, math.ceil(step))
             if trial.should_prune() or not math.isfinite(loss):
                 study.tell(trial, state=optuna.trial.TrialState.PRUNED)
                 break

@@ -9,6 +9,7 @@ from typing import Any
 from priorband.errors import SpaceError
 from priorband.experiments.peers.packages import required_package
 from priorband.experiments.peers.training_log import TrainingLog
+from priorband.ladder import Ladder
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
@@ -63,13 +64,14 @@ def _train(
 ) -> None:
     """Train a configuration as far as a trial says, and tell SMAC of it.
 
+    SMAC has the rungs of our Hyperband, but for rounding to whole epochs, which is ours here.
     `trained` has how often and how far each configuration was trained. One that was trained
     further before is trained from the beginning.
     """
     from smac.runhistory.dataclasses import TrialValue
 
-    fidelity = log.benchmark.fidelity
-    wanted = min(max(float(trial.budget), fidelity.low), fidelity.high)
+    rungs = Ladder(log.benchmark.fidelity, ETA).fidelities
+    wanted = min(rungs, key=lambda rung: abs(rung - trial.budget))
     times, before = trained.get(trial.config, (1, 0.0))
     times += wanted <= before
     trained[trial.config] = (times, wanted)

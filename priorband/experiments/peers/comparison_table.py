@@ -31,7 +31,7 @@ class StoredRun(NamedTuple):
     """The library and its version."""
 
 
-class Scores(NamedTuple):
+class MethodRegrets(NamedTuple):
     """The regrets of a method under a prior, on the seeds that it has run on all problems."""
 
     points: dict[tuple[str, int], Array]
@@ -43,7 +43,7 @@ class Scores(NamedTuple):
 
 def scores(
     runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale], method: str, prior: str
-) -> Scores:
+) -> MethodRegrets:
     """The regrets of a method; a run that found nothing in time counts as the worst."""
     stated = FLAT_PRIOR if ignores_prior(method) else prior
     cell = {
@@ -60,7 +60,7 @@ def scores(
     }
     failed = sum(bool(run.error) for run in complete.values())
     seconds = [run.seconds for run in complete.values()]
-    return Scores(points, len(seeds), failed, statistics.fmean(seconds) if seconds else 0.0)
+    return MethodRegrets(points, len(seeds), failed, statistics.fmean(seconds) if seconds else 0.0)
 
 
 def regret_table(

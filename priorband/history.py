@@ -147,6 +147,15 @@ class History:
         """The trial with this id."""
         return self._read(lambda log: log.trials[number])
 
+    def trials_since(self, count: int) -> tuple[Trial, ...]:
+        """The trials in the order they were asked, without the first `count`."""
+        log = self._log
+        with log.lock:
+            if log.length == self._length:
+                return tuple(log.trials[count:])
+        self._leave(log)
+        return self.trials_since(count)
+
     def outcome(self, number: int) -> Observation | None:
         """The observation of a trial; None while it is running."""
         return self._read(lambda log: log.outcomes[number])
@@ -316,7 +325,12 @@ class History:
 
     def observations_since(self, count: int) -> tuple[Observation, ...]:
         """The observations in the order they were told, without the first `count`."""
-        return self._read(lambda log: tuple(log.observations[count:]))
+        log = self._log
+        with log.lock:
+            if log.length == self._length:
+                return tuple(log.observations[count:])
+        self._leave(log)
+        return self.observations_since(count)
 
     @property
     def observation_count(self) -> int:

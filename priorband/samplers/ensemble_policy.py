@@ -15,7 +15,7 @@ from typing import Protocol, final
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
 from priorband.errors import MethodError
-from priorband.guard import MODE, PRIOR, guard_size, mode_failed, progress
+from priorband.guard import MODE, PRIOR, is_guarded, mode_failed
 from priorband.numeric import one_of, real
 from priorband.samplers.base import Sampler, require_callable
 from priorband.samplers.combine import Mix
@@ -161,7 +161,7 @@ class Guard:
                 raise MethodError(f"`{name}` must be a number, got {getattr(self, name)!r}.")
 
     def __call__(self, state: State, rung: int) -> float:
-        if progress(state).drawn < guard_size(state.ladder) or is_flat(state.prior):
+        if is_guarded(state) or is_flat(state.prior):
             return 1.0
         incumbent = state.incumbent
         trust = incumbent is not None and incumbent.trial.origin in (MODE, PRIOR)

@@ -74,6 +74,9 @@ def is_flat(belief: Prior) -> bool:
     return isinstance(belief, Independent) and all(map(_says_nothing, belief.densities))
 
 
+_EVEN = BetaDensity(1.0, 1.0)
+
+
 def _says_nothing(density: Density) -> bool:
     if isinstance(density, Choices):
         return min(density.probabilities) == max(density.probabilities)
@@ -81,7 +84,7 @@ def _says_nothing(density: Density) -> bool:
         return all(map(_says_nothing, density.parts))
     if isinstance(density, Steps):
         return min(density.heights) == max(density.heights)
-    return isinstance(density, Flat) or density == BetaDensity(1.0, 1.0)
+    return isinstance(density, Flat) or (isinstance(density, BetaDensity) and density == _EVEN)
 
 
 @final

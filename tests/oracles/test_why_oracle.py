@@ -18,12 +18,12 @@ EVERYDAY = (
 )
 
 
-def played(method: str, workers: int, trials: int, seed: int) -> pb.Study:
+def played(method: str, workers: int, trials: int, seed: int, retries: bool = True) -> pb.Study:
     """A study with failures, retries, queued and imported trials, told in random order."""
     study = pb.Study(SPACE, EPOCHS, method, seed=seed)
     chance, running = random.Random(f"{method} {workers} {seed}"), list[pb.Trial]()
     while len(study.state.history) < trials:
-        _interfere(study, chance)
+        _interfere(study, chance, retries)
         try:
             running.append(study.ask())
         except pb.ExhaustedError:
@@ -33,14 +33,14 @@ def played(method: str, workers: int, trials: int, seed: int) -> pb.Study:
     return study
 
 
-def _interfere(study: pb.Study, chance: random.Random) -> None:
+def _interfere(study: pb.Study, chance: random.Random, retries: bool) -> None:
     """What people do now and then."""
     history = study.state.history
     failed = [o.trial.id for o in history.observations if o.failed]
     again = [n for n in failed if not history.retried(n)]
     drawn = chance.random()
     config = {"x": chance.random(), "c": "a"}
-    if again and drawn < 0.2:
+    if again and drawn < 0.2 * retries:
         study.retry([chance.choice(again)])
     elif 0.2 < drawn < 0.23:
         study.queue(config, chance.choice([None, 2, 9]))

@@ -4,9 +4,9 @@ import random
 from pathlib import Path
 
 from amounts import slow
+from oracles import why_oracle
 
 import priorband as pb
-from oracles import why_oracle
 from priorband.durable.messages import Assignment, Report
 from priorband.explanations.why import LostAttempt
 from priorband.study_analysis import study_data

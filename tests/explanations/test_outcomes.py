@@ -1,13 +1,13 @@
-"""What became of trials is the same in memory, in storage, in an export, and for one trial alone."""
+"""What became of trials is the same in memory, in storage, in an export, and for one alone."""
 
 import json
 from pathlib import Path
 
 import pytest
 from amounts import slow_unless_in
+from oracles.played_studies import EPOCHS, SPACE, played
 
 import priorband as pb
-from oracles.test_why_oracle import EPOCHS, SPACE, played
 from priorband.cli.export_command import exported
 from priorband.explanations.outcomes import outcome_of, outcomes_of
 from priorband.samplers import FromPrior, PriorMode

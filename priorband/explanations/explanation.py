@@ -3,7 +3,7 @@
 from typing import final
 
 from priorband.errors import PriorbandError
-from priorband.explanations.outcomes import first_child, outcome_of
+from priorband.explanations.outcomes import continues_mode, first_child, outcome_of
 from priorband.explanations.places import Place, place
 from priorband.explanations.sources import ConfigSource, source
 from priorband.explanations.why import (
@@ -55,7 +55,10 @@ class StudyFacts:
 
     def before(self, number: int) -> State:
         """What had happened before a trial was asked."""
-        return replaced(self.start, history=self.state.history.before(number, self.state.space))
+        history = self.state.history.before(number, self.state.space)
+        if continues_mode(self.scheduler):
+            len(history.trials)  # the rules for the mode read all, which is slow one by one
+        return replaced(self.start, history=history)
 
 
 def explanation(

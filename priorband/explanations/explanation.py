@@ -129,12 +129,13 @@ def _advance(facts: StudyFacts, asked: Trial) -> Advance:
     again = _repeated(facts, before)
     exact = None if facts.optimizer is None else again is not None and again.trial == child
     kind = _kind(child, again if exact else None)
+    then = place(facts.plan, before, parent)
     return Advance(
         child.parent,
         child.id,
         kind,
-        _reason(facts, before, parent, kind),
-        place(facts.plan, before, parent),
+        "unknown" if facts.optimizer is None else _reason(before, parent, kind, then),
+        then,
         before.history.observation_count,
         exact,
     )
@@ -161,17 +162,14 @@ def _kind(child: Trial, again: Decision | None) -> AdvanceKind:
 
 
 def _reason(
-    facts: StudyFacts, before: State, parent: Observation, kind: AdvanceKind
+    before: State, parent: Observation, kind: AdvanceKind, then: Place | None
 ) -> AdvanceReason:
-    if facts.optimizer is None:
-        return "unknown"
     if kind == "duel":
         return "duel"
     if kind == "continue":
         there = before.history.success_count(parent.fidelity)
         leads = there > before.ladder.eta and mode_leads_its_rung(before, parent)
         return "leads its rung" if leads else "best so far"
-    then = place(facts.plan, before, parent)
     return "unknown" if then is None or then.advance is None else "rank"
 
 

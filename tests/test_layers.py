@@ -66,8 +66,8 @@ LAYERS = {
     "durable": "space fidelity trial events log.columns history state guard conditions schedulers "
     "samplers optimizers named_methods method_names choose_method explanations replay arguments "
     "problem results study storage",
-    "study_analysis": "space ladder trial events history state schedulers explanations "
-    "arguments problem results study storage durable",
+    "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
+    "explanations arguments problem results study storage durable",
     "repair": "space trial events history problem storage durable",
     "display": "trial history brackets schedulers explanations timeline storage durable",
     "benchmarks": "models space fidelity",

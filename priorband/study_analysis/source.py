@@ -1,16 +1,16 @@
 """What an analysis reads: a study as of one moment."""
 
-from pathlib import PurePosixPath
+from pathlib import PurePath
 from typing import final
 
 import numpy as np
 
 from priorband.durable.budget import Budget
 from priorband.durable.study import DurableStudy
-from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.problem import Problem
 from priorband.state import State
+from priorband.storage.addresses import DEFAULT_NAME, is_address
 from priorband.study import BaseStudy
 from priorband.study_analysis.attempts import (
     AttemptColumns,
@@ -19,7 +19,7 @@ from priorband.study_analysis.attempts import (
     no_attempts,
     unknown_times,
 )
-from priorband.study_analysis.trial_columns import Floats, GrowingTrials, TrialColumns
+from priorband.study_analysis.trial_columns import Bools, Floats, GrowingTrials, TrialColumns
 from priorband.values import frozen
 
 
@@ -115,6 +115,8 @@ class StudyReader:
         self._trials = GrowingTrials(problem.space, state.ladder.fidelities)
         self._attempts: GrowingAttempts | None = None
         self._seq = 0
+        """How many records were read; of a study in memory, how many ends of trials."""
+        self._costs: dict[int, float] = {}
 
     def refresh(self) -> StudyData:
         """Read what is new, and return the study as of now."""
@@ -122,8 +124,11 @@ class StudyReader:
             return self._stored(self._study)
         study, state = self._study, self._study.state
         trials = self._trials.read(state.history)
-        costs = {n: study.metrics(n).get("cost") for n in trials.order.tolist()}
-        times = unknown_times(len(trials), {n: cost for n, cost in costs.items() if cost})
+        for number in trials.order[self._seq :].tolist():
+            cost = study.metrics(number).get("cost")
+            if cost is not None:
+                self._costs[number] = cost
+        self._seq = len(trials.order)
         return StudyData(
             name="study",
             where=None,
@@ -135,7 +140,7 @@ class StudyReader:
             elapsed=float("nan"),
             records=len(trials) + len(trials.order),
             trials=trials,
-            times=times,
+            times=unknown_times(len(trials), self._costs),
             attempts=no_attempts(),
         )
 
@@ -145,10 +150,10 @@ class StudyReader:
             self._begin()
         if self._attempts is None:
             self._attempts = GrowingAttempts(ledger.created)
-        self._read_rows(study, self._attempts, state.history, ledger.seq)
         trials = self._trials.read(state.history)
+        self._read_rows(study, self._attempts, trials.imported, ledger.seq)
         return StudyData(
-            name=PurePosixPath(study.where).name or study.where,
+            name=_short_name(study.where),
             where=study.where,
             problem=study.problem,
             state=state,
@@ -163,12 +168,23 @@ class StudyReader:
         )
 
     def _read_rows(
-        self, study: DurableStudy, attempts: GrowingAttempts, history: History, last: int
+        self, study: DurableStudy, attempts: GrowingAttempts, imported: Bools, last: int
     ) -> None:
         """Read the rows up to the last one that the study's own view has."""
         pages = [study.journal.read(self._seq)] if self._seq else study.journal.read_in_pages()
         for page in pages:
             for row in page:
                 if row.seq <= last:
-                    attempts.read(row, history)
+                    attempts.read(row, imported)
         self._seq = last
+
+
+def _short_name(where: str) -> str:
+    """The last part of a folder, or the name of a study in a database.
+
+    >>> _short_name("runs/resnet"), _short_name("postgresql://host/lab#vit")
+    ('resnet', 'vit')
+    """
+    if is_address(where):
+        return where.partition("#")[2] or DEFAULT_NAME
+    return PurePath(where).name or where

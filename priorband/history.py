@@ -14,7 +14,9 @@ from priorband.events import Event, Queued
 from priorband.log.columns import Columns
 from priorband.log.indexes import NO_MEMBERS, Members
 from priorband.log.log import Log
+from priorband.log.prior_change import PriorChange
 from priorband.space.config import Config
+from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.trial import Observation, Trial
 
@@ -256,6 +258,35 @@ class History:
     def retry_of(self, number: int) -> int | None:
         """The failed trial whose place this one has taken; None if it is no retry."""
         return self._read(lambda log: log.retry_of.get(number))
+
+    @property
+    def prior_changes(self) -> tuple[PriorChange, ...]:
+        """The changes of the prior, in order."""
+        return self._read(lambda log: tuple(log.prior_changes))
+
+    @property
+    def changed_prior(self) -> Prior | None:
+        """The prior that was set last; None if it was never changed."""
+        return self._read(lambda log: log.prior_changes[-1].prior if log.prior_changes else None)
+
+    def prior_when_asked(self, trial: Trial) -> Prior | None:
+        """The prior with which a trial was decided on; None for the one that the study began with.
+
+        It is the last one that was set before the trial.
+        """
+        changes = self.prior_changes
+        return next((c.prior for c in reversed(changes) if c.asked <= trial.id), None)
+
+    def from_current_prior(self, trial: Trial) -> bool:
+        """Whether a trial's configuration was chosen since the prior was last changed.
+
+        A promotion and a retry have the configuration of an earlier trial.
+        """
+        return self._read(
+            lambda log: (
+                not log.prior_changes or log.first_choice(trial) >= log.prior_changes[-1].asked
+            )
+        )
 
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""

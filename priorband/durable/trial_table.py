@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, final
 
+from priorband.durable.problem_data import changed_prior
 from priorband.durable.records import (
     INVALID,
     AdoptedRecord,
     CreatedRecord,
+    PriorRecord,
     QueuedRecord,
     ReturnedRecord,
     decode,
@@ -77,6 +79,7 @@ class TrialTable:
         find_metrics: bool = False,
     ) -> None:
         self._journal = journal
+        self._problem = created.problem
         self._full = created.full
         self._rungs = rungs
         self._read_config = config_reader(space)
@@ -149,6 +152,8 @@ class TrialTable:
                 self._read_config(queued.config)
                 self._check_fidelity(queued.fidelity or 0)
                 self._queued.append(row.seq)
+            case PriorRecord() as changed:
+                changed_prior(changed.prior, self._problem)
             case ReturnedRecord() as returned:
                 trial = returned.trial
                 held = self._running(trial) and trial not in self._waiting

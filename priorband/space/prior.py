@@ -74,6 +74,18 @@ def is_flat(belief: Prior) -> bool:
     return isinstance(belief, Independent) and all(map(_says_nothing, belief.densities))
 
 
+def same_prior(one: Prior, other: Prior) -> bool:
+    """Whether two priors are equal, or the same object: those of a user's own may not compare.
+
+    >>> from priorband import Float, Space
+    >>> space = Space({"x": Float(0, 1, prior=0.5)})
+    >>> same_prior(space.prior, prior(space, {"x": 0.5})), same_prior(space.prior, prior(space, {}))
+    (True, False)
+    """
+    both = isinstance(one, Independent) and isinstance(other, Independent)
+    return one is other or (both and one == other)
+
+
 def _says_nothing(density: Density) -> bool:
     if isinstance(density, Choices):
         return min(density.probabilities) == max(density.probabilities)

@@ -77,7 +77,7 @@ ASKED = {"fidelity": 3, "origin": "prior", "slot": [0, 1], "config": {}, "start"
 WRONG: list[tuple[str, int | None, dict[str, Any], str]] = [
     ("Created", None, {}, "its kind 'Created' is unknown"),
     ("created", None, {"format": "1"}, "`format` is '1'"),
-    ("created", None, {"format": 4}, "this library reads up to 3"),
+    ("created", None, {"format": 5}, "this library reads up to 4"),
     ("created", None, {"format": 1, "problem": {"fidelity": {"high": 0}}}, "`high` is 0"),
     ("budget", None, {"days": 3}, "it limits something unknown"),
     ("budget", None, {"trials": -1}, "above 0"),

@@ -269,24 +269,27 @@ class History:
         """The prior that was set last; None if it was never changed."""
         return self._read(lambda log: log.prior_changes[-1].prior if log.prior_changes else None)
 
-    def prior_when_asked(self, trial: Trial) -> Prior | None:
-        """The prior with which a trial was decided on; None for the one that the study began with.
+    def prior_number(self, trial: Trial) -> int:
+        """With which prior a trial's configuration was chosen: 0 for the one of the beginning.
 
-        It is the last one that was set before the trial.
+        Any other is in `prior_changes` at the index below. A promotion and a retry have the
+        configuration of an earlier trial.
         """
-        changes = self.prior_changes
-        return next((c.prior for c in reversed(changes) if c.asked <= trial.id), None)
+
+        def number(log: Log) -> int:
+            first = log.first_choice(trial)
+            return sum(change.asked <= first for change in log.prior_changes)
+
+        return self._read(number)
 
     def from_current_prior(self, trial: Trial) -> bool:
-        """Whether a trial's configuration was chosen since the prior was last changed.
+        """Whether a trial's configuration was chosen since the prior was last changed."""
 
-        A promotion and a retry have the configuration of an earlier trial.
-        """
-        return self._read(
-            lambda log: (
-                not log.prior_changes or log.first_choice(trial) >= log.prior_changes[-1].asked
-            )
-        )
+        def is_current(log: Log) -> bool:
+            changes = log.prior_changes
+            return not changes or log.first_choice(trial) >= changes[-1].asked
+
+        return self._read(is_current)
 
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""

@@ -216,11 +216,12 @@ def _without_priors(data: Mapping[str, Any]) -> dict[str, str]:
 def prior_differences(problem: Mapping[str, Any], current: Prior, given: Prior) -> list[str]:
     """Where the prior of a study with this problem differs from another one, one line each."""
     space = _typed(problem["space"], Space)
-    text = _text(to_data(space))
-    sides = (
-        {**problem, "prior": _without_space(prior, _part_data(prior), space, text)}
-        for prior in (current, given)
-    )
+    text, sides = _text(to_data(space)), []
+    for prior in (current, given):
+        if isinstance(prior, Independent):
+            prior = Independent(space, prior.densities, prior.mode)
+        data = _without_space(prior, _part_data(prior), space, text)
+        sides.append({**problem, "prior": data})
     return differences(*sides)
 
 

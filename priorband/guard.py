@@ -5,7 +5,8 @@ are the trials of bracket 0. On a ladder with a single rung, where a bracket is 
 are `eta` full trainings. Asynchronous schedulers have no brackets, so there it is a count only.
 
 Everything here follows from slots, origins, fidelities and losses. Configurations are not compared:
-where one was drawn twice, each trial counts for itself.
+where one was drawn twice, each trial counts for itself. If the prior was changed, trials from
+before that say nothing about the new one: `believed` tells them apart.
 """
 
 from heapq import heappop, heappush
@@ -64,11 +65,19 @@ def mode_trial(state: State) -> Trial | None:
     return None if number is None else state.history.trial(number)
 
 
+def believed(state: State, trial: Trial) -> bool:
+    """Whether a trial's configuration is the mode or a draw of the prior as it is now."""
+    return trial.origin in (MODE, PRIOR) and state.history.from_current_prior(trial)
+
+
 def mode_failed(state: State) -> bool:
-    """Whether the prior's mode failed, at its first fidelity or when it was continued."""
+    """Whether the prior's mode failed, at its first fidelity or when it was continued.
+
+    The mode of an earlier prior does not count.
+    """
     last = state.history.cached(_FACTS, _Facts.last_of_mode, state)
     ended = None if last is None else state.history.outcome(last)
-    return ended is not None and ended.failed
+    return ended is not None and ended.failed and believed(state, ended.trial)
 
 
 def waiting_mode(state: State) -> Observation | None:

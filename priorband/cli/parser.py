@@ -13,6 +13,7 @@ from priorband.cli import (
     export_command,
     init_command,
     plan_command,
+    prior_set_command,
     repair_commands,
     run_commands,
     show_command,
@@ -179,6 +180,9 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
+    prior = command("prior", "change the prior of a study")
+    groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
+    prior_set_command.grammar(command)
     export_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.durable.records import INVALID, AskedRecord, ToldRecord
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
 from priorband.explanations.outcomes import (
     Outcome,
     continues_mode,
@@ -26,16 +26,16 @@ from priorband.explanations.outcomes import (
 )
 from priorband.guard import MODE
 from priorband.history import History
-from priorband.log.columns import ASKED, FAILED, LOSS, NONE, NUMBER, TOLD, WISHED, Columns
+from priorband.log.columns import ASKED, CHANGED, FAILED, LOSS, NONE, NUMBER, TOLD, WISHED, Columns
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.base import Scheduler, promotable
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.schedulers.wrapped import base_plan
 from priorband.space.config import Config
+from priorband.space.prior import Prior
 from priorband.state import State
 from priorband.storage.json_text import from_json
 from priorband.trial import IMPORTED, Slot, Trial
-from priorband.values import replaced
 
 Ids = NDArray[np.int64]
 
@@ -73,6 +73,7 @@ class TrialFacts:
         self._origins: dict[str, int] = {}
         self._ended, self._losses = array("i"), array("d")
         self._wishes: list[tuple[float | None, int | None]] = []
+        self._priors: list[Prior] = []
         self._pending: list[int] = []
         self._retries: dict[int, int] = {}
         """By trial: the failed one whose place it has."""
@@ -111,6 +112,11 @@ class TrialFacts:
         if retry is not None:
             self._pending.append(retry)
             self._retried.add(retry)
+
+    def change_prior(self, prior: Prior) -> None:
+        """Note that the prior was changed."""
+        self._kinds.append(CHANGED)
+        self._priors.append(prior)
 
     def outcomes(self, schedule: Schedule | None) -> bytes:
         """The code of what became of each trial, by id."""
@@ -158,7 +164,7 @@ class TrialFacts:
             asked = [*outside.tolist(), *first.tolist()]
             if not asked:
                 return sure
-            state = replaced(schedule.start, history=self._history())
+            state = schedule.start.with_history(self._history())
             return sure | promotable(scheduler, state, asked)
         except INVALID:  # what is recorded cannot be, which the second pass tells
             return sure
@@ -234,13 +240,14 @@ class TrialFacts:
             fidelities=tuple(self._fidelities),
             origins=tuple(self._origins),
             reasons=("",),
+            priors=tuple(self._priors),
         )
 
     def _events(self) -> Iterator[Event]:
         fidelities, origins = tuple(self._fidelities), tuple(self._origins)
         rows = enumerate(zip(*self._about, strict=True))
         ends, wishes = zip(self._ended, self._losses, strict=True), iter(self._wishes)
-        roots = list[int]()
+        roots, priors = list[int](), iter(self._priors)
         for kind in self._kinds:
             if kind == ASKED:
                 number, (at, bracket, rung, parent, origin) = next(rows)
@@ -251,6 +258,8 @@ class TrialFacts:
                 yield Asked(Trial(number, _CONFIG, *about))
             elif kind == WISHED:
                 yield Queued(_CONFIG, *next(wishes))
+            elif kind == CHANGED:
+                yield PriorChanged(next(priors))
             else:
                 number, loss = next(ends)
                 yield Failed(number, "") if kind == FAILED else Told(number, loss)

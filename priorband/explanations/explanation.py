@@ -21,7 +21,7 @@ from priorband.schedulers.base import Scheduler, promotable
 from priorband.schedulers.wrapped import base_plan
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
-from priorband.values import frozen, replaced
+from priorband.values import frozen
 
 
 @final
@@ -58,7 +58,7 @@ class StudyFacts:
         history = self.state.history.before(number, self.state.space)
         if continues_mode(self.scheduler):
             len(history.trials)  # the rules for the mode read all, which is slow one by one
-        return replaced(self.start, history=history)
+        return self.start.with_history(history)
 
 
 def explanation(

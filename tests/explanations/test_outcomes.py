@@ -44,6 +44,31 @@ def test_all_tables_have_the_same_words(tmp_path: Path, method: str, seed: int) 
     assert cells(tmp_path) == words
 
 
+@pytest.mark.parametrize("method", ["priorband", "guardband", "asha+guard", "guardband+bo"])
+@pytest.mark.parametrize("retries", [True, False])
+def test_explanations_hold_after_the_prior_was_changed(
+    tmp_path: Path, method: str, retries: bool
+) -> None:
+    memory = pb.Study(SPACE, EPOCHS, method, seed=2)
+    for number in range(24):
+        if number in (3, 12):
+            memory.set_prior({"x": number / 20})
+        trial = memory.ask()
+        if number == 5:
+            memory.fail(trial, "no")
+        else:
+            memory.tell(trial, abs(trial.config["x"] - 0.6) + 1 / trial.fidelity)
+    if retries:
+        memory.retry([5])
+    assert memory.replay().exact
+    whys = [memory.why(number) for number in range(24)]
+    assert all(why.source.exact for why in whys)
+    assert all(step.exact for why in whys for step in (why.continues, why.continued) if step)
+    with pb.open_study(tmp_path, SPACE, EPOCHS, method, seed=2) as study:
+        study.follow(memory.state.history.events)
+    assert cells(tmp_path) == [why.outcome for why in whys]
+
+
 def test_with_a_method_that_is_not_known_what_may_go_on_is_open(tmp_path: Path) -> None:
     class Mine:
         """A sampler that no record can name."""

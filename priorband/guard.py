@@ -5,7 +5,8 @@ are the trials of bracket 0. On a ladder with a single rung, where a bracket is 
 are `eta` full trainings. Asynchronous schedulers have no brackets, so there it is a count only.
 
 Everything here follows from slots, origins, fidelities and losses. Configurations are not compared:
-where one was drawn twice, each trial counts for itself.
+where one was drawn twice, each trial counts for itself. If the prior was changed, trials from
+before that say nothing about the new one: `believed` tells them apart.
 """
 
 from heapq import heappop, heappush
@@ -53,9 +54,18 @@ def mode_trial(state: State) -> Trial | None:
     return None if number is None else state.history.trial(number)
 
 
+def believed(state: State, trial: Trial) -> bool:
+    """Whether a trial's configuration is the mode or a draw of the prior as it is now."""
+    return trial.origin in (MODE, PRIOR) and state.history.from_current_prior(trial)
+
+
 def mode_failed(state: State) -> bool:
-    """Whether the prior's mode failed, at its first fidelity or when it was continued."""
-    return state.history.cached(_FACTS, _Facts.mode_failed, state)
+    """Whether the prior's mode failed, at its first fidelity or when it was continued.
+
+    The mode of an earlier prior does not count.
+    """
+    failed = state.history.cached(_FACTS, _Facts.failed_mode, state)
+    return failed is not None and believed(state, failed)
 
 
 def waiting_mode(state: State) -> Observation | None:
@@ -167,11 +177,11 @@ class _Facts:
         self.beaten = full is not None and full[0] < mode.loss
         return False
 
-    def mode_failed(self, state: State) -> bool:
+    def failed_mode(self, state: State) -> Trial | None:
         self._read_trials(state)
         last = self.mode if self.continued is None else self.continued
         ended = None if last is None else state.history.outcome(last)
-        return ended is not None and ended.failed
+        return ended.trial if ended is not None and ended.failed else None
 
     def _leader(self) -> int | None:
         """The best trial, each chain of promotions taken at the highest fidelity it has ended."""

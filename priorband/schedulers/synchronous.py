@@ -118,8 +118,12 @@ def _promotable(state: State, trials: Iterable[int]) -> set[int]:
 def _may_win(state: State, ended: Observation, slot: Slot) -> bool:
     """Whether a success will be promoted if all further results on its rung are worse.
 
-    Further results never improve its rank, so otherwise it will not be promoted.
+    Further results never improve its rank, so otherwise it will not be promoted. A trial that was
+    retried may rank well when all places on the next rung are taken.
     """
     members, base = state.history.members(*slot), state.history.base(slot.bracket)
-    room = min(state.ladder.brackets[base][slot.rung - base + 1], members.succeeded)
+    places = state.ladder.brackets[base][slot.rung - base + 1]
+    if state.history.members(slot.bracket, slot.rung + 1).started >= places:
+        return False
+    room = min(places, members.succeeded)
     return ended.ranking <= state.history.ranked_member(*slot, room - 1).ranking

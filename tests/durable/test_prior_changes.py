@@ -31,6 +31,7 @@ from priorband.durable import snapshot
 from priorband.durable.problem_data import changed_prior, changed_prior_data, problem_data
 from priorband.durable.records import PriorRecord, decode, sealed_row
 from priorband.errors import DamagedError, FormatError, MethodError, MismatchError
+from priorband.planning.left import plan_of_study
 from priorband.problem import make_problem
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
@@ -377,3 +378,13 @@ def test_export_does_not_change(tmp_path: Path, capsys: pytest.CaptureFixture[st
         for table in tables
     )
     assert first == second and len(first) == 12
+
+
+@pytest.mark.parametrize("method", ["guardband", "grid"])
+def test_what_is_left_is_planned_from_the_present_prior(method: str, tmp_path: Path) -> None:
+    """A method that reads configurations, such as `grid`, is planned with its space and prior."""
+    changed_study(tmp_path, method)
+    with pb.open_study(tmp_path) as study:
+        plan = plan_of_study(study, workers=2)
+        before = study.state.history.events
+        assert len(plan.jobs) > 0 and study.state.history.events == before

@@ -28,9 +28,11 @@ from stored_studies import (
 import priorband as pb
 from priorband.cli.entry_point import main
 from priorband.durable import snapshot
+from priorband.durable.ledger import Ledger
 from priorband.durable.problem_data import changed_prior, changed_prior_data, problem_data
 from priorband.durable.records import PriorRecord, decode, sealed_row
 from priorband.errors import DamagedError, FormatError, MethodError, MismatchError
+from priorband.planning.left import plan_of_study
 from priorband.problem import make_problem
 from priorband.repair.check import check
 from priorband.repair.salvage import salvage
@@ -377,3 +379,30 @@ def test_export_does_not_change(tmp_path: Path, capsys: pytest.CaptureFixture[st
         for table in tables
     )
     assert first == second and len(first) == 12
+
+
+@pytest.mark.parametrize("method", ["guardband", "grid"])
+def test_what_is_left_is_planned_from_the_present_prior(method: str, tmp_path: Path) -> None:
+    """A method that reads configurations, such as `grid`, is planned with its space and prior."""
+    changed_study(tmp_path, method)
+    with pb.open_study(tmp_path) as study:
+        plan = plan_of_study(study, workers=2)
+        before = study.state.history.events
+        assert len(plan.jobs) > 0 and study.state.history.events == before
+
+
+@pytest.mark.parametrize(
+    "priors", [[], [[2, 0.5, "w"]], [[2, 0.5, "w"]] * 3, [[2, "0.5", "w"]] * 2, [[2, 0.5]] * 2, 7]
+)
+def test_a_snapshot_whose_ledger_has_other_changes_is_not_used(
+    priors: Any, changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pb.open_study(changed) as study:
+        written, data = study.ledger.prior_changes, study.ledger.to_data()
+        monkeypatch.setattr(Ledger, "to_data", lambda _: data | {"priors": priors})
+        packed = snapshot.packed_snapshot(study.space, study.state.history, study.ledger)
+        assert packed is not None
+        study.journal.write_snapshot(packed, replace=True)
+    monkeypatch.undo()
+    with pb.open_study(changed, read_only=True) as study:
+        assert not study._snapshots._used and study.ledger.prior_changes == written

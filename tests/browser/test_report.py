@@ -69,7 +69,9 @@ def test_every_view_opens_from_the_file_without_a_request(
     for view in VIEWS:
         page.evaluate("(hash) => { location.hash = hash; }", f"#/{study}/{view}")
         page.locator("main").get_by_text(re.compile(r"\w")).first.wait_for()
-        page.wait_for_function("() => !document.body.textContent.includes('Computing…')")
+        page.wait_for_function(
+            "() => !document.querySelector('#app').textContent.includes('Computing…')"
+        )
         assert page.locator(".error").count() == 0, view
         if view in ("overview", "curves", "rungs", "importance", "workers", "parallel"):
             page.locator(".chart-drawing").first.wait_for()
@@ -83,7 +85,7 @@ def test_filter_sort_and_brush_work_in_the_file(opened: Callable[..., Opened]) -
     page.get_by_role("link", name="resnet").click()
     page.get_by_role("link", name="Parallel").click()
     page.get_by_label("Filter", exact=True).fill("origin = prior")
-    page.get_by_text(re.compile(r"^\d+ of \d+ trials$")).wait_for()
+    page.locator("#filter-state").get_by_text(re.compile(r"^\d+ of \d+ trials$")).wait_for()
     page.get_by_role("slider", name="Axis lr").focus()
     page.keyboard.press("ArrowUp")
     page.get_by_role("button", name="Clear brushes").wait_for()

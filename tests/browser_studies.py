@@ -28,7 +28,7 @@ HOSTILE_NAME = "<b onclick=window.hacked=3>\"name' ${window.hacked=4}"
 def loss(config: Any, fidelity: float) -> float:
     """A loss with its optimum at a higher learning rate than the prior's."""
     away = (math.log10(config["lr"]) + 2.4) ** 2 * 0.08 + (config["momentum"] - 0.9) ** 2
-    return 0.08 + away + 0.5 * math.exp(-fidelity / 9)
+    return float(0.08 + away + 0.5 * math.exp(-fidelity / 9))
 
 
 def train(trial: Any) -> float:
@@ -83,7 +83,7 @@ def write_hostile(folder: Path) -> None:
             if number % 3 == 0:
                 study.fail(trial, HOSTILE)
             else:
-                study.tell(trial, number, **{MARKUP: MARKUP})
+                study.tell(trial, number, cost=None, **{MARKUP: MARKUP})
         study.note(HOSTILE)
         study.note(HOSTILE, trial=0)
 

@@ -226,6 +226,17 @@ def test_a_retried_mode_takes_the_modes_place() -> None:
     assert study.replay().exact
 
 
+def test_a_draw_that_failed_has_ended_even_while_it_is_retried() -> None:
+    study = study_of(epochs=Fidelity("epochs", 1, 9))
+    tell(study, 0.3, math.nan)
+    study.retry([1])
+    study.ask()  # the retry, which keeps running
+    tell(study, 0.5)
+    assert decision(study)["probabilities"] == [1.0, 0.0, 0.0], "two draws, one of them twice"
+    tell(study, 0.5)
+    assert decision(study)["kind"] == "continue"
+
+
 def test_while_no_full_training_has_succeeded_the_guard_goes_on() -> None:
     study = study_of()
     trials = [study.ask() for _ in range(28)]

@@ -24,6 +24,7 @@ from priorband.display.trial_details import trial_details
 from priorband.display.trial_text import trial_json
 from priorband.durable.notes import Note
 from priorband.durable.study import DurableStudy
+from priorband.errors import ArgumentError, TrialError
 from priorband.study_analysis import StudyData, ancestry, as_json, compare_incumbents
 
 Route = Callable[[Question], Reply]
@@ -120,7 +121,7 @@ class Routes:
         return Reply(feed.study(end).encode("utf-8", "replace"), "text/plain; charset=utf-8")
 
     def analysis(self, feed: StudyFeed, question: Question) -> Reply:
-        """The result of an analysis."""
+        """The result of an analysis, or why this study does not have it: `{"error": ...}`."""
         name = question.path["name"]
         if name not in ANALYSES:
             return error_reply(f"There is no such analysis. Known: {', '.join(ANALYSES)}.", 404)
@@ -131,7 +132,13 @@ class Routes:
             passes = filter_mask(text, feed.table.since(0)) if text.strip() else None
             return feed.study(lambda study: analysis_result(name, data, study, options, passes))
 
-        result = feed.result((name, *sorted(options.items())), compute)
+        try:
+            result = feed.result((name, *sorted(options.items())), compute)
+        except (
+            ArgumentError,
+            TrialError,
+        ) as error:  # an answer, which no console shows as an error
+            return json_reply({"error": str(error)})
         if question.query.get("form") == "columns":
             return Reply(packed_result(result), COLUMNS_TYPE)
         return json_reply(as_json(result))

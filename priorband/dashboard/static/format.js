@@ -44,6 +44,16 @@ export function moment(at) {
     : date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
+/** The day of a moment: Nov 18, 2026. */
+export function day(at) {
+  return new Date(at).toLocaleDateString(undefined, { dateStyle: "medium" });
+}
+
+/** The time of day of a moment. */
+export function clock(at) {
+  return new Date(at).toLocaleTimeString(undefined, { timeStyle: "short" });
+}
+
 /** Text with its invisible and reordering characters made visible, on one line. */
 export function visible(text) {
   return String(text).replace(

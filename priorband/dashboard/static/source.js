@@ -47,15 +47,18 @@ export class LiveSource {
   }
 
   /** The result of an analysis: plain data, as priorband/dashboard/analyses.py names it. */
-  analysis(id, name, options = {}) {
+  async analysis(id, name, options = {}) {
     const query = new URLSearchParams(options).toString();
-    return this.#json(`/api/studies/${encodeURIComponent(id)}/analysis/${name}${query ? `?${query}` : ""}`);
+    const data = await this.#json(`/api/studies/${encodeURIComponent(id)}/analysis/${name}${query ? `?${query}` : ""}`);
+    if (typeof data?.error === "string") throw new RequestError(data.error);
+    return data;
   }
 
   /** The same as columns, for long results: { about, columns }, typed arrays by the field's name. */
   async analysisColumns(id, name, options = {}) {
     const query = new URLSearchParams({ ...options, form: "columns" }).toString();
     const answer = await this.#get(`/api/studies/${encodeURIComponent(id)}/analysis/${name}?${query}`);
+    if (answer.headers.get("content-type") === "application/json") throw new RequestError((await answer.json()).error);
     return readColumns(await answer.arrayBuffer());
   }
 

@@ -99,20 +99,22 @@ export function useLiveStudy(id) {
   return { ...study, state };
 }
 
-/** The rows that a filter lets through: { rows, error, milliseconds }. The last good ones if it is wrong. */
+/**
+ * The rows that a filter lets through: { rows, text, error, milliseconds }. The last good ones, and
+ * the text of their filter, if it is wrong.
+ */
 export function useFilteredRows(table, text) {
-  const last = useRef(null);
+  const last = useRef("");
   return useMemo(() => {
-    if (table === null) return { rows: new Uint32Array(0), error: null, milliseconds: 0 };
+    if (table === null) return { rows: new Uint32Array(0), text: "", error: null, milliseconds: 0 };
     const began = performance.now();
     try {
       const rows = filteredRows(table, text);
-      last.current = rows;
-      return { rows, error: null, milliseconds: performance.now() - began };
+      last.current = text;
+      return { rows, text, error: null, milliseconds: performance.now() - began };
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
-      const kept = last.current && last.current.length <= table.rows ? last.current : filteredRows(table, "");
-      return { rows: kept, error, milliseconds: 0 };
+      return { rows: filteredRows(table, last.current), text: last.current, error, milliseconds: 0 };
     }
   }, [table, text]);
 }

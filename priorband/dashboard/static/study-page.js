@@ -35,7 +35,7 @@ export function StudyPage({ place, onHelp }) {
       problem: live.problem,
       table: live.table,
       rows: filtered.rows,
-      filter,
+      filter: filtered.text,
       params: place.params,
       rest: place.rest,
       setParams,
@@ -43,7 +43,7 @@ export function StudyPage({ place, onHelp }) {
       hashOfTrial: (number) => hashOf({ study: place.study, view: "trial", rest: [number], params: kept(place.params) }),
       go,
     }),
-    [place, live.summary, live.problem, live.table, filtered.rows],
+    [place, live.summary, live.problem, live.table, filtered.rows, filtered.text],
   );
   const error = live.error ?? live.summary?.error;
   const ready = live.table !== null && live.problem !== null && live.summary?.overview;

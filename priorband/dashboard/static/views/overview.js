@@ -6,7 +6,7 @@ import { QueueDialog } from "../queue-dialog.js";
 import { useSource, useStudy } from "../store.js";
 import { Progress } from "../progress.js";
 import { timeLeft } from "../study-list.js";
-import { duration, moment, number, setting, visible, whole } from "../format.js";
+import { clock, day, duration, number, setting, visible, whole } from "../format.js";
 import { OVERVIEW_CHARTS } from "../charts/overview-charts.js";
 
 export const overview = { id: "overview", title: "Overview", key: "o", component: Overview };
@@ -41,7 +41,8 @@ function Tiles({ overview }) {
         <dd class="note">${trials.running} running${trials.waiting ? `, ${trials.waiting} waiting` : ""}</dd></div>
       <div><dt>Failed</dt><dd class=${trials.failed ? "bad" : ""}>${whole(trials.failed)}</dd>
         <dd class="note">${Object.entries(overview.failures).map(([kind, count]) => `${count} ${kind}`).join(", ") || "none"}</dd></div>
-      <div><dt>Created</dt><dd class="date">${moment(overview.created)}</dd><dd class="note">${overview.direction}</dd></div>
+      <div><dt>Created</dt><dd>${day(overview.created)}</dd>
+        <dd class="note">${clock(overview.created)}, ${overview.direction}s</dd></div>
     </dl>`;
 }
 

@@ -59,9 +59,9 @@ function TrialPage() {
         <${Why} why=${details.why} text=${details.why_text} />
         <${Settings} details=${details} />
         <${TrialCurve} details=${details} />
-        <${Lineage} details=${details} study=${study} />
         <${Attempts} details=${details} />
         <${Files} files=${details.files} />
+        <${Lineage} details=${details} study=${study} />
       </div>
       <${Log} details=${details} />
       <section class="card"><h2>Notes</h2><${NoteList} trial=${id} /></section>
@@ -98,8 +98,18 @@ function Why({ why, text }) {
     <section class="card">
       <h2>Why</h2>
       <p>${visible(why.sentence)}</p>
-      <pre class="mono" tabindex="0"><bdi>${text.split("\n").slice(1).join("\n")}</bdi></pre>
+      <table class="pairs">
+        <thead class="visually-hidden"><tr><th>What</th><th>Explanation</th></tr></thead>
+        <tbody>${facts(text).map(([label, said]) => html`
+          <tr><th scope="row" class="soft whole">${label}</th><td><bdi>${visible(said)}</bdi></td></tr>`)}</tbody>
+      </table>
     </section>`;
+}
+
+/** The lines of an explanation as pairs: a label, and what is said. */
+function facts(text) {
+  const lines = text.split("\n").slice(1).map((line) => /^(\S*)\s+(.*)$/.exec(line));
+  return lines.filter((match) => match !== null).map((match) => [match[1], match[2]]);
 }
 
 function Settings({ details }) {
@@ -150,7 +160,7 @@ function Attempts({ details }) {
             <thead><tr><th scope="col">#</th><th scope="col">End</th><th scope="col">Began</th><th scope="col">Took</th><th scope="col">Worker</th></tr></thead>
             <tbody>${details.attempts.map((one) => html`
               <tr><th scope="row">${one.attempt}</th>
-                <td>${one.kind ?? one.failure ?? (one.ended ? "succeeded" : "running")}</td>
+                <td class="whole">${one.kind ?? one.failure ?? (one.ended ? "succeeded" : "running")}</td>
                 <td class="soft">${moment(one.began)}</td>
                 <td class="nowrap">${one.ended ? duration((new Date(one.ended) - new Date(one.began)) / 1000) : "–"}</td>
                 <td class="soft"><bdi>${visible(one.worker)}</bdi></td></tr>`)}

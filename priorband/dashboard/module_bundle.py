@@ -23,7 +23,8 @@ Read = Callable[[str], str]
 """From the name of a module, such as `views/curves.js`, to its text."""
 
 _IMPORT = re.compile(
-    r'^import\s+(?:(?P<default>[\w$]+)\s+from|\{(?P<names>[^}]*)\}\s*from)\s*"(?P<from>[^"]+)";?[ \t]*$',
+    r"^import\s+(?:(?P<default>[\w$]+)\s+from|\{(?P<names>[^}]*)\}\s*from)"
+    r'\s*"(?P<from>[^"]+)";?[ \t]*$',
     re.MULTILINE,
 )
 _REEXPORT = re.compile(r'^export\s*\{(?P<names>[^}]*)\}\s*from\s*"(?P<from>[^"]+)";?[ \t]*$', re.M)

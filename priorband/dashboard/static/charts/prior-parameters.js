@@ -7,10 +7,11 @@ import { Verdict } from "./verdict.js";
 import { useWidth } from "./use-size.js";
 
 const ROW = 34;
+const WORDS = { helps: ["helps", "help"], neutral: ["is neutral", "are neutral"], harms: ["harms", "harm"] };
 
 export function PriorParameters({ report, parameters }) {
   const all = report.parameters;
-  const counts = ["helps", "neutral", "harms"].map((word) => `${all.filter((one) => one.verdict === word).length} ${word === "neutral" ? "neutral" : word}`);
+  const counts = Object.entries(WORDS).map(([word, [one, many]]) => counted(all.filter((each) => each.verdict === word).length, one, many));
   const [at, setAt] = useState(null);
   const describe = (i) => text(all[i]);
   return html`
@@ -21,7 +22,7 @@ export function PriorParameters({ report, parameters }) {
           rows: all.map((one) => [one.name, one.verdict, one.believed, one.best, one.quantile, one.odds, one.effect, one.error, one.wants, one.better, one.full_trainings]),
         })}>
       <table class="belief" aria-hidden="true">
-        <thead><tr><th>Parameter</th><th>Believed</th><th>Best found</th><th class="belief-wide">On its range</th><th class="belief-wide">Effect</th><th>Verdict</th></tr></thead>
+        <thead><tr><th>Parameter</th><th>◇ Believed</th><th>● Best found</th><th class="belief-wide">On its range</th><th class="belief-wide">Effect</th><th>Verdict</th></tr></thead>
         <tbody>${all.map((one, i) => html`
           <tr class=${at === i ? "at" : ""} title=${describe(i)}><th><bdi>${cut(visible(one.name), 28)}</bdi></th><td class="mono">${one.verdict === "no belief" ? "–" : cut(setting(one.believed), 16)}</td><td class="mono">${cut(setting(one.best), 16)}</td>
             <td class="belief-wide"><${Range} one=${one} parameter=${parameters.find((other) => other.name === one.name)} /></td>
@@ -29,6 +30,10 @@ export function PriorParameters({ report, parameters }) {
             <td><${Verdict} word=${one.verdict} />${one.wants && one.verdict === "harms" ? html`<span class="soft"> wants ${one.wants}</span>` : ""}</td></tr>`)}</tbody>
       </table>
     <//>`;
+}
+
+function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 function text(one) {

@@ -24,7 +24,7 @@ def grammar(command: Command) -> None:
     dashboard.add_argument(
         "--allow-edit",
         action="store_true",
-        help="allow the page to change studies: queue, retry, budget, notes",
+        help="allow the page to change studies: notes, queue, retry, stop, budget, prior",
     )
     dashboard.set_defaults(command=_dashboard)
 

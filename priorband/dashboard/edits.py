@@ -12,6 +12,8 @@ from priorband.durable.budget import Budget
 from priorband.durable.open import open_study
 from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError
+from priorband.space.edited_prior import with_beliefs
+from priorband.space.prior import Independent
 
 Edit = Callable[[DurableStudy, Mapping[str, Any]], None]
 
@@ -70,6 +72,30 @@ def _budget(study: DurableStudy, body: Mapping[str, Any]) -> None:
     study.limit(Budget(**limits))
 
 
+def _prior(study: DurableStudy, body: Mapping[str, Any]) -> None:
+    """New beliefs about some parameters, as plain values; the others keep theirs."""
+    beliefs, current = body.get("beliefs"), study.prior
+    if not isinstance(beliefs, dict) or not beliefs:
+        raise ArgumentError(
+            "`beliefs` must be an object with a value for each parameter to change."
+        )
+    if not isinstance(current, Independent):
+        raise ArgumentError(
+            "The prior of this study is of a class of its own, which stays as it is."
+        )
+    confidence = body.get("confidence", "medium")
+    if confidence not in ("low", "medium", "high"):
+        raise ArgumentError(f"`confidence` must be low, medium or high, got {confidence!r:.40}.")
+    named = {name: _setting(study, name, value) for name, value in beliefs.items()}
+    if not all(_is_plain(value) for value in named.values()):
+        raise ArgumentError("Each belief must be a number or one of the choices.")
+    study.set_prior(with_beliefs(current, named, confidence))
+
+
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, dict | list) and value is not None
+
+
 def _note(study: DurableStudy, body: Mapping[str, Any]) -> None:
     trial = body.get("trial")
     study.note(body.get("text", ""), None if trial is None else _whole(trial, "trial"))
@@ -90,6 +116,7 @@ EDITS: dict[str, Edit] = {
     "retry": _retry,
     "stop": _stop,
     "budget": _budget,
+    "prior": _prior,
     "note": _note,
     "remove-note": _remove_note,
 }

@@ -38,6 +38,8 @@ class StudyFeed:
         self.error: str | None = None
         """Why the study could not be read the last time."""
         self.table = TrialTableReader()
+        self.prior_changes = 0
+        """How often the prior was changed."""
         self.looks = 0
         """How many times the study was read and something may have changed."""
         self._pause = SHORTEST
@@ -127,6 +129,7 @@ class StudyFeed:
             self._notes = NoteReader(self._study.journal)
         self.overview = self._watcher.read()
         self._data = self._reader.refresh()
+        self.prior_changes = len(self._data.state.history.prior_changes)
         self.table.read(self._data, self._study.method_known)
 
     def _set_pause(self, cost: float, changed: bool) -> None:

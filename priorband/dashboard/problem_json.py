@@ -7,6 +7,7 @@ from priorband.durable.study import DurableStudy
 from priorband.method_names import method_text
 from priorband.space.base import Parameter
 from priorband.space.choices import Constant
+from priorband.space.prior import same_prior
 
 _SHOWN = ("low", "high", "log", "step", "choices", "value", "prior", "confidence")
 
@@ -34,9 +35,9 @@ def problem_json(study: DurableStudy) -> dict[str, Any]:
 
 def _prior_mode(study: DurableStudy) -> dict[str, Any]:
     """What the prior finds most likely, of the parameters that have one."""
-    prior, parameters = study.problem.prior, study.space.parameters
+    prior, parameters = study.prior, study.space.parameters
     stated = {name for name, one in parameters.items() if getattr(one, "prior", None) is not None}
-    own = prior == study.space.prior
+    own = same_prior(prior, study.space.prior)
     return {name: value for name, value in prior.mode.items() if not own or name in stated}
 
 

@@ -180,4 +180,5 @@ def study_summary(feed: StudyFeed) -> dict[str, Any]:
         "error": feed.error,
         "overview": overview,
         "version": feed.table.version,
+        "prior_changes": feed.prior_changes,
     }

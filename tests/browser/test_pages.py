@@ -262,10 +262,14 @@ def test_notes_and_changes_are_made_in_the_page(
         tell(study, 6)
     page = open_page(serve(folder, "--allow-edit"), refused=409)
     page.get_by_role("link", name="one", exact=True).click()
-    page.get_by_role("button", name="Change the budget").click()
+    page.get_by_role("button", name="Budget…").click()
     page.get_by_label("Full trainings").fill("33")
     page.get_by_role("button", name="Set the budget").click()
     page.get_by_text("of 33 trainings").wait_for()
+    page.get_by_role("button", name="Prior…").click()
+    page.get_by_role("dialog").get_by_label("lr", exact=True).fill("0.005")
+    page.get_by_role("button", name="Change the prior").click()
+    page.get_by_text("prior 0.005").wait_for()
     page.get_by_role("button", name="Queue a variant").click()
     page.get_by_role("dialog").get_by_label("lr", exact=True).fill("7")
     page.get_by_role("button", name="Queue", exact=True).click()
@@ -288,6 +292,7 @@ def test_notes_and_changes_are_made_in_the_page(
     page.locator("[role=status][aria-live]", has_text="queued again").wait_for()
     with pb.open_study(folder / "one") as study:
         assert study.budget == pb.Budget(trainings=33) and study.notes() == []
+        assert study.prior.mode["lr"] == 0.005 and study.prior.mode["momentum"] == 0.9
         configs = [trial.config for trial in study.ask(2)]
         assert study.state.history.trial(4).config in configs
         assert 0.0123 in [config["lr"] for config in configs]
@@ -296,7 +301,7 @@ def test_notes_and_changes_are_made_in_the_page(
 def test_a_read_only_page_offers_no_change(address: str, open_page: Open, study_at: Find) -> None:
     page = open_page(address, f"#/{study_at('resnet')}")
     page.get_by_text("Best configuration").wait_for()
-    assert page.get_by_role("button", name=re.compile("Change the budget|Queue")).count() == 0
+    assert page.get_by_role("button", name=re.compile("Budget…|Prior…|Queue")).count() == 0
     page.get_by_role("link", name="Notes").click()
     page.get_by_text("without augmentation").wait_for()
     assert page.get_by_role("button", name="Add note").count() == 0

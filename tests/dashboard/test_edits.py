@@ -64,6 +64,16 @@ def test_the_budget_is_changed_as_a_whole(runs: Path) -> None:
         assert study.budget == pb.Budget(trials=40, hours=1.5)
 
 
+def test_the_prior_is_changed_for_what_comes(runs: Path) -> None:
+    body = {"beliefs": {"x": 0.9, "kind": [1, 2]}, "confidence": "high"}
+    status, summary = edit(runs, "prior", body)
+    assert status == 200 and summary["prior_changes"] == 1
+    with reopened(runs) as study:
+        assert study.prior.mode["x"] == 0.9 and study.prior.mode["kind"] == (1, 2)
+        tell_some(study, 5)
+        assert study.replay().exact
+
+
 def test_notes_are_kept_and_removed(runs: Path) -> None:
     assert edit(runs, "note", {"text": "a", "trial": 2})[0] == 200
     assert edit(runs, "note", {"text": "b"})[0] == 200
@@ -94,6 +104,13 @@ def test_notes_are_kept_and_removed(runs: Path) -> None:
         ("budget", {"trials": "9"}),
         ("budget", {"trials": True}),
         ("budget", {"money": 3}),
+        ("prior", {}),
+        ("prior", {"beliefs": {}}),
+        ("prior", {"beliefs": {"x": 7}}),
+        ("prior", {"beliefs": {"y": 0.5}}),
+        ("prior", {"beliefs": {"x": "a"}}),
+        ("prior", {"beliefs": {"x": {"normal": 0.5}}}),
+        ("prior", {"beliefs": {"x": 0.5}, "confidence": "total"}),
         ("note", {"text": ""}),
         ("note", {"text": 3}),
         ("note", {"text": "x" * 20_001}),

@@ -77,16 +77,21 @@ export function useLiveStudy(id) {
         busy = false;
       }
     };
-    source.study(id).then((one) => {
-      if (!current) return;
-      const { problem, ...summary } = one;
-      setStudy((old) => ({ ...old, summary, problem }));
-    }, fail);
+    let changes = null;
+    const fetchStudy = () =>
+      source.study(id).then((one) => {
+        if (!current) return;
+        const { problem, ...summary } = one;
+        changes = summary.prior_changes;
+        setStudy((old) => ({ ...old, summary, problem }));
+      }, fail);
+    fetchStudy();
     fetchTrials();
     const stop = source.follow(
       id,
       (summary) => {
         setStudy((old) => ({ ...old, summary: { ...old.summary, ...summary } }));
+        if (changes !== null && summary.prior_changes !== changes) fetchStudy();
         if (String(summary.version) !== latest.current?.version?.split(":")[1]) fetchTrials();
       },
       setState,

@@ -2,6 +2,7 @@
 
 import { html, useState } from "../preact.js";
 import { BudgetDialog } from "../budget-dialog.js";
+import { PriorDialog } from "../prior-dialog.js";
 import { QueueDialog } from "../queue-dialog.js";
 import { useSource, useStudy } from "../store.js";
 import { Progress } from "../progress.js";
@@ -91,12 +92,14 @@ function Running({ study }) {
 function About({ study }) {
   const source = useSource();
   const [budget, setBudget] = useState(false);
+  const [prior, setPrior] = useState(false);
   const { problem } = study;
   const { fidelity } = problem;
   return html`
     <section class="card">
       <div class="card-head"><h2>Problem</h2>
-        ${source.canEdit && html`<button onClick=${() => setBudget(true)}>Change the budget…</button>`}</div>
+        ${source.canEdit && html`<span class="card-tools"><button onClick=${() => setBudget(true)}>Budget…</button>
+          <button onClick=${() => setPrior(true)}>Prior…</button></span>`}</div>
       <p class="soft">${visible(problem.method.replaceAll("'", ""))}, seed ${problem.seed}, ${problem.maximize ? "maximises" : "minimises"}</p>
       <table class="pairs">
         <thead class="visually-hidden"><tr><th>Parameter</th><th>Range</th></tr></thead>
@@ -107,6 +110,7 @@ function About({ study }) {
         </tbody>
       </table>
       ${budget && html`<${BudgetDialog} onClose=${() => setBudget(false)} />`}
+      ${prior && html`<${PriorDialog} onClose=${() => setPrior(false)} />`}
     </section>`;
 }
 

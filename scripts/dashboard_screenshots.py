@@ -34,6 +34,7 @@ SHOTS = {
     ),
     "dashboard-trial": ("#/{resnet}/trial/{best}", (1200, 860), "light"),
     "dashboard-parallel": ("#/{resnet}/parallel", (1200, 760), "dark"),
+    "report-prior": ("#/{resnet}/prior", (1200, 800), "light"),
     "dashboard-phone": ("#/{resnet}/overview", (375, 740), "light"),
 }
 """By name: the place in the dashboard, the size of the window, and the theme."""

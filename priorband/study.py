@@ -13,6 +13,7 @@ from priorband.arguments import (
     checked_failure_kind,
     checked_flag,
     checked_loss,
+    checked_prior,
     json_metrics,
     result_fidelity,
     retryable_trial,
@@ -21,7 +22,7 @@ from priorband.arguments import (
 )
 from priorband.attribute_hints import OF_STUDIES, no_attribute
 from priorband.errors import ExhaustedError, TrialError
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
 from priorband.explanations.explanation import StudyFacts, explanation
 from priorband.explanations.outcomes import outcomes_of
 from priorband.explanations.why import Why
@@ -35,7 +36,7 @@ from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
 from priorband.results.learning_curves import Curves, joined_curves
 from priorband.results.trial_records import TrialRecords, trial_record
-from priorband.space.prior import Prior
+from priorband.space.prior import Prior, same_prior
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
@@ -58,8 +59,8 @@ class BaseStudy(ABC):
 
     @property
     def prior(self) -> Prior:
-        """What is believed about good configurations."""
-        return self.problem.prior
+        """What is believed about good configurations; `set_prior` changes it."""
+        return self.state.prior
 
     @property
     def fidelity(self) -> Fidelity:
@@ -217,6 +218,32 @@ class BaseStudy(ABC):
         >>> again = study.ask()
         >>> again.id, again.config == first.config, again.slot == first.slot
         (1, True, True)
+        """
+
+    @abstractmethod
+    def set_prior(self, prior: Prior | Mapping[str, Any] | None) -> None:
+        """Replace the prior: all decisions from now on use the new one.
+
+        Trials keep what they were decided on with the earlier prior, also those that are running.
+        Nothing is trained again: to try the mode of the new prior, queue it. A prior that is equal
+        to the present one changes nothing. `state.history.prior_changes` lists the changes.
+
+        Args:
+            prior: beliefs by parameter name, or a `Prior`; None for the parameters' own priors.
+                A parameter that is left out has no prior.
+
+        Raises:
+            SpaceError: if the prior does not fit the space.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1, prior=0.2)), Fidelity("epochs", 1, 9))
+        >>> trials = study.ask(3)
+        >>> study.set_prior({"x": 0.7})
+        >>> study.prior.mode, study.state.history.prior_changes[0].asked
+        ({'x': 0.7}, 3)
+        >>> study.queue(study.prior.mode)
+        >>> study.ask().config, study.replay().exact
+        ({'x': 0.7}, True)
         """
 
     @abstractmethod
@@ -476,6 +503,12 @@ class Study(BaseStudy):
             except TrialError:
                 self._state = before
                 raise
+
+    def set_prior(self, prior: Prior | Mapping[str, Any] | None) -> None:
+        wanted = checked_prior(prior, self.space, self.fidelity)
+        with self._lock:
+            if not same_prior(wanted, self._state.prior):
+                self._append(PriorChanged(wanted))
 
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None

@@ -14,6 +14,7 @@ from priorband.cli import (
     export_command,
     init_command,
     plan_command,
+    prior_set_command,
     prior_show_command,
     repair_commands,
     report_command,
@@ -184,9 +185,10 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
-    prior = command("prior", "show how good the prior of a study was")
+    prior = command("prior", "show how good the prior of a study was, or change it")
     groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
     prior_show_command.grammar(command)
+    prior_set_command.grammar(command)
     export_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)

@@ -56,7 +56,11 @@ def analysis_result(
 
 def packed_result(result: Any) -> bytes:
     """A result as columns: its arrays of numbers as blocks, all else in what `about` says."""
-    fields = {name: getattr(result, name) for name in field_names(result)}
+    fields = (
+        dict(result)
+        if isinstance(result, Mapping)
+        else {name: getattr(result, name) for name in field_names(result)}
+    )
     arrays = {name: one for name, one in fields.items() if _is_column(one)}
     about = {name: as_json(one) for name, one in fields.items() if name not in arrays}
     return packed_columns([_column(name, one) for name, one in arrays.items()], about)

@@ -84,6 +84,10 @@ class TrialDetails:
     logs: tuple[Path, ...]
     metrics: Mapping[str, Any]
     remarks: tuple[str, ...]
+    prior: int = 0
+    """With which prior its configuration was chosen: 0 for the one of the beginning."""
+    prior_changes: tuple[int, ...] = ()
+    """Of each change of the prior: the first trial after it."""
 
 
 def require_trial(study: DurableStudy, number: int) -> None:
@@ -129,6 +133,8 @@ def trial_details(study: DurableStudy, number: int) -> TrialDetails:
         remarks=tuple(
             record.text for record in map(decode, rows) if isinstance(record, RemarkRecord)
         ),
+        prior=history.prior_number(trial),
+        prior_changes=tuple(change.asked for change in history.prior_changes),
     )
 
 
@@ -152,8 +158,10 @@ def _attempts(rows: list[Row], maximize: bool) -> tuple[AttemptDetails, ...]:
 
 
 def _settings(study: DurableStudy, trial: Trial) -> tuple[Setting, ...]:
-    """All parameters, also those that are not active, beside what the prior finds likely."""
-    parameters, prior = study.space.parameters, study.problem.prior
+    """All parameters, also those that are not active, beside what its prior finds likely."""
+    history, parameters = study.state.history, study.space.parameters
+    priors = [study.problem.prior, *(change.prior for change in history.prior_changes)]
+    prior = priors[history.prior_number(trial)]
     order = {name: place for place, name in enumerate(parameters)}
     own_priors = prior == study.space.prior
     mode: Mapping[str, Any] = prior.mode

@@ -40,8 +40,8 @@ def note_record(text: str, trial: int | None) -> RemarkRecord:
         raise ArgumentError(f"`text` must be the text of a note, got {text!r:.40}.")
     if len(text) > LONGEST_NOTE:
         raise ArgumentError(
-            f"`text` must have at most {LONGEST_NOTE} characters, got {len(text)}. Keep longer ones "
-            "in a file, and its name in a note."
+            f"`text` must have at most {LONGEST_NOTE} characters, got {len(text)}. Keep a longer "
+            "text in a file, and its name in a note."
         )
     try:
         text.encode()

@@ -1,9 +1,9 @@
 """What became of each trial in a table that is read from the journal, with little memory.
 
 The first pass over the journal notes a few numbers per trial. They make a history without
-configurations, of which the scheduler is asked what it may still promote: no scheduler that can be
-stored compares configurations to answer that. It is asked only about trials for which counting does
-not give the answer already.
+configurations, of which the scheduler is asked what it may still continue: no scheduler that can be
+stored compares configurations to answer that. For promotions within brackets, which are nearly all,
+the same rules are followed here, so that a history is needed only for what a method does besides.
 """
 
 import math
@@ -17,22 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.durable.records import INVALID, AskedRecord, ToldRecord
-from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.explanations.outcomes import Outcome, continues_mode, end_of_success
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
+from priorband.explanations.outcomes import (
+    Outcome,
+    continues_mode,
+    end_of_success,
+    has_duels,
+)
 from priorband.guard import MODE
 from priorband.history import History
-from priorband.log.columns import ASKED, FAILED, LOSS, NONE, NUMBER, TOLD, WISHED, Columns
+from priorband.log.columns import ASKED, CHANGED, FAILED, LOSS, NONE, NUMBER, TOLD, WISHED, Columns
 from priorband.schedulers.asynchronous import ASHA, AsyncHyperband
 from priorband.schedulers.base import Scheduler, promotable
 from priorband.schedulers.synchronous import Hyperband, SuccessiveHalving
 from priorband.schedulers.wrapped import base_plan
 from priorband.space.config import Config
+from priorband.space.prior import Prior
 from priorband.state import State
 from priorband.storage.json_text import from_json
 from priorband.trial import IMPORTED, Slot, Trial
-from priorband.values import replaced
 
-Ints = NDArray[np.int32]
+Ids = NDArray[np.int64]
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """The words, by the codes that stand for them here."""
@@ -42,6 +47,7 @@ _ASKED = re.compile(
     r'(?:,"slot":\[(\d{1,9}),(\d{1,9})\])?(?:,"parent":(\d{1,9}))?[,}]'
 ).match
 _LOSS = '"loss":'
+_WIDTH = 1000  # more than there are rungs
 _CONFIG = Config()
 
 
@@ -67,6 +73,7 @@ class TrialFacts:
         self._origins: dict[str, int] = {}
         self._ended, self._losses = array("i"), array("d")
         self._wishes: list[tuple[float | None, int | None]] = []
+        self._priors: list[Prior] = []
         self._pending: list[int] = []
         self._retries: dict[int, int] = {}
         """By trial: the failed one whose place it has."""
@@ -106,6 +113,11 @@ class TrialFacts:
             self._pending.append(retry)
             self._retried.add(retry)
 
+    def change_prior(self, prior: Prior) -> None:
+        """Note that the prior was changed."""
+        self._kinds.append(CHANGED)
+        self._priors.append(prior)
+
     def outcomes(self, schedule: Schedule | None) -> bytes:
         """The code of what became of each trial, by id."""
         fidelity, _, rung, parent, origin = (np.array(each, NUMBER) for each in self._about)
@@ -134,52 +146,66 @@ class TrialFacts:
         codes[fine[imported]] = _CODE["imported"]
         return codes.tobytes()
 
-    def _open(self, schedule: Schedule | None, waiting: NDArray[np.int64]) -> set[int]:
+    def _open(self, schedule: Schedule | None, waiting: Ids) -> set[int]:
         """Those of some successes below a full training that may still be continued."""
-        rung = np.array(self._about[2], NUMBER)
+        bracket, rung = (np.array(each, NUMBER) for each in self._about[1:3])
         placed = waiting[rung[waiting] != NONE]
         if schedule is None or schedule.scheduler is None:
             return set(placed.tolist())
-        sure, plan = set[int](), base_plan(schedule.scheduler)
+        scheduler, sure = schedule.scheduler, set[int]()
+        plan = base_plan(scheduler)
         try:
             if isinstance(plan, ASHA | AsyncHyperband):
                 sure = set(placed.tolist())
-                waiting = waiting[rung[waiting] == NONE]
             elif isinstance(plan, Hyperband | SuccessiveHalving):
-                waiting = self._with_places(schedule.start, waiting)
-            if not len(waiting):
+                sure = self._winners(schedule.start, placed)
+            outside = waiting[rung[waiting] == NONE] if continues_mode(scheduler) else placed[:0]
+            first = placed[bracket[placed] == 0] if has_duels(scheduler) else placed[:0]
+            asked = [*outside.tolist(), *first.tolist()]
+            if not asked:
                 return sure
-            state = replaced(schedule.start, history=self._history())
-            return sure | promotable(schedule.scheduler, state, waiting.tolist())
+            state = schedule.start.with_history(self._history())
+            return sure | promotable(scheduler, state, asked)
         except INVALID:  # what is recorded cannot be, which the second pass tells
             return sure
 
-    def _with_places(self, start: State, waiting: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of some trials whose bracket still has a place on the next rung.
+    def _winners(self, start: State, placed: Ids) -> set[int]:
+        """Those that a synchronous scheduler promotes if all further results are worse.
 
-        Those of the first bracket stay: one of them may be continued for a duel.
+        These are the first of a rung in a bracket, as many as the next rung has places, as long as
+        one of these is free.
         """
         bracket, rung = (np.array(each, NUMBER) for each in self._about[1:3])
-        first = np.ones(len(rung), bool)
+        slot = bracket.astype(np.int64) * _WIDTH + rung
+        first = rung != NONE
         first[[*self._retries]] = False
-        placed = np.flatnonzero((rung != NONE) & first)
-        if not len(placed):
-            return waiting
-        width = int(rung.max()) + 2
-        slots, counts = np.unique(
-            bracket[placed].astype(np.int64) * width + rung[placed], return_counts=True
-        )
+        slots, counts = np.unique(slot[first], return_counts=True)
         started = dict(zip(slots.tolist(), counts.tolist(), strict=True))
-        brackets, firsts = np.unique(bracket[placed], return_index=True)
-        bases = dict(zip(brackets.tolist(), rung[placed[firsts]].tolist(), strict=True))
-        sizes, kept = start.ladder.brackets, list[int]()
-        for number in waiting.tolist():
-            at, its = int(rung[number]), int(bracket[number])
-            base = bases.get(its, 0)
-            usual = its > 0 and base <= at < start.ladder.top
-            if not usual or started.get(its * width + at + 1, 0) < sizes[base][at - base + 1]:
-                kept.append(number)
-        return np.array(kept, np.int64)
+        brackets, firsts = np.unique(bracket[first], return_index=True)
+        bases = dict(zip(brackets.tolist(), rung[first][firsts].tolist(), strict=True))
+        ranked: dict[int, list[int]] = {}
+        found = set[int]()
+        for number in placed.tolist():
+            its, at, base = int(slot[number]), int(rung[number]), bases[int(bracket[number])]
+            places = start.ladder.brackets[base][at - base + 1]
+            if started.get(its + 1, 0) < places:
+                if its not in ranked:
+                    ranked[its] = self._ranked(np.flatnonzero(slot == its))
+                if number in ranked[its][:places]:
+                    found.add(number)
+        return found
+
+    def _ranked(self, trials: Ids) -> list[int]:
+        """Those of some trials that succeeded, best first."""
+        ended, losses = np.array(self._ended, NUMBER), np.array(self._losses, LOSS)
+        here = np.isin(ended, trials) & np.isfinite(losses)
+        ids = ended[here]
+        root = ids.copy()
+        parent = np.array(self._about[3], NUMBER)
+        while np.any(parent[root] != NONE):
+            root = np.where(parent[root] == NONE, root, parent[root])
+        order: list[int] = ids[np.lexsort((root, losses[here]))].tolist()
+        return order
 
     def _history(self) -> History:
         """The history, without configurations. One with retries has no columns."""
@@ -214,13 +240,14 @@ class TrialFacts:
             fidelities=tuple(self._fidelities),
             origins=tuple(self._origins),
             reasons=("",),
+            priors=tuple(self._priors),
         )
 
     def _events(self) -> Iterator[Event]:
         fidelities, origins = tuple(self._fidelities), tuple(self._origins)
         rows = enumerate(zip(*self._about, strict=True))
         ends, wishes = zip(self._ended, self._losses, strict=True), iter(self._wishes)
-        roots = list[int]()
+        roots, priors = list[int](), iter(self._priors)
         for kind in self._kinds:
             if kind == ASKED:
                 number, (at, bracket, rung, parent, origin) = next(rows)
@@ -231,6 +258,8 @@ class TrialFacts:
                 yield Asked(Trial(number, _CONFIG, *about))
             elif kind == WISHED:
                 yield Queued(_CONFIG, *next(wishes))
+            elif kind == CHANGED:
+                yield PriorChanged(next(priors))
             else:
                 number, loss = next(ends)
                 yield Failed(number, "") if kind == FAILED else Told(number, loss)

@@ -15,10 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, final
 
+from priorband.durable.problem_data import changed_prior
 from priorband.durable.records import (
     INVALID,
     AdoptedRecord,
     CreatedRecord,
+    PriorRecord,
     QueuedRecord,
     ReturnedRecord,
     decode,
@@ -79,6 +81,7 @@ class TrialTable:
         find_metrics: bool = False,
     ) -> None:
         self._journal = journal
+        self._problem = created.problem
         self._full = created.full
         self._rungs = schedule.start.ladder.fidelities if schedule else ()
         self._facts = TrialFacts(created.full)
@@ -158,6 +161,8 @@ class TrialTable:
                 self._check_fidelity(queued.fidelity or 0)
                 self._queued.append(row.seq)
                 self._facts.queue(queued.fidelity, queued.retry)
+            case PriorRecord() as changed:
+                self._facts.change_prior(changed_prior(changed.prior, self._problem))
             case ReturnedRecord() as returned:
                 trial = returned.trial
                 held = self._running(trial) and trial not in self._waiting

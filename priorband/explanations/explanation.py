@@ -3,7 +3,7 @@
 from typing import final
 
 from priorband.errors import PriorbandError
-from priorband.explanations.outcomes import first_child, outcome_of
+from priorband.explanations.outcomes import continues_mode, first_child, outcome_of
 from priorband.explanations.places import Place, place
 from priorband.explanations.sources import ConfigSource, source
 from priorband.explanations.why import (
@@ -21,7 +21,7 @@ from priorband.schedulers.base import Scheduler, promotable
 from priorband.schedulers.wrapped import base_plan
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
-from priorband.values import frozen, replaced
+from priorband.values import frozen
 
 
 @final
@@ -55,7 +55,10 @@ class StudyFacts:
 
     def before(self, number: int) -> State:
         """What had happened before a trial was asked."""
-        return replaced(self.start, history=self.state.history.before(number, self.state.space))
+        history = self.state.history.before(number, self.state.space)
+        if continues_mode(self.scheduler):
+            len(history.trials)  # the rules for the mode read all, which is slow one by one
+        return self.start.with_history(history)
 
 
 def explanation(
@@ -126,12 +129,13 @@ def _advance(facts: StudyFacts, asked: Trial) -> Advance:
     again = _repeated(facts, before)
     exact = None if facts.optimizer is None else again is not None and again.trial == child
     kind = _kind(child, again if exact else None)
+    then = place(facts.plan, before, parent)
     return Advance(
         child.parent,
         child.id,
         kind,
-        _reason(facts, before, parent, kind),
-        place(facts.plan, before, parent),
+        "unknown" if facts.optimizer is None else _reason(before, parent, kind, then),
+        then,
         before.history.observation_count,
         exact,
     )
@@ -158,17 +162,14 @@ def _kind(child: Trial, again: Decision | None) -> AdvanceKind:
 
 
 def _reason(
-    facts: StudyFacts, before: State, parent: Observation, kind: AdvanceKind
+    before: State, parent: Observation, kind: AdvanceKind, then: Place | None
 ) -> AdvanceReason:
-    if facts.optimizer is None:
-        return "unknown"
     if kind == "duel":
         return "duel"
     if kind == "continue":
         there = before.history.success_count(parent.fidelity)
         leads = there > before.ladder.eta and mode_leads_its_rung(before, parent)
         return "leads its rung" if leads else "best so far"
-    then = place(facts.plan, before, parent)
     return "unknown" if then is None or then.advance is None else "rank"
 
 

@@ -85,6 +85,11 @@ def continues_mode(scheduler: Scheduler | None) -> bool:
     return isinstance(scheduler, ContinueMode)
 
 
+def has_duels(scheduler: Scheduler | None) -> bool:
+    """Whether a scheduler may continue a trial outside the brackets as a rival of the prior."""
+    return isinstance(scheduler, StagedScheduler) and scheduler.duel
+
+
 def _open(scheduler: Scheduler | None, state: State, trials: Iterable[int]) -> set[int]:
     """Those of some trials that may still be continued; all in slots if it is not known."""
     history = state.history

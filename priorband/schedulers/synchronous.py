@@ -70,8 +70,11 @@ class Hyperband:
     def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
-        bases = self._turns(state.ladder)
-        return _next(state, lambda bracket: bases[bracket % len(bases)])
+        return _next(state, lambda bracket: self._base(state.ladder, bracket))
+
+    def _base(self, ladder: Ladder, bracket: int) -> int:
+        turns = self._turns(ladder)
+        return turns[bracket % len(turns)]
 
     def _turns(self, ladder: Ladder) -> tuple[int, ...]:
         """The base rungs of a ladder, in the order in which brackets take turns."""

@@ -19,7 +19,7 @@ from priorband import (
 )
 from priorband.durable import snapshot
 from priorband.errors import SingleRungWarning
-from priorband.events import Asked, Event, Queued, Told
+from priorband.events import Asked, Event, PriorChanged, Queued, Told
 from priorband.testing import check_failures, conditional_space, example_space, play
 from priorband.testing.states import example_study, import_and_queue
 from priorband.trial import IMPORTED, Trial
@@ -103,6 +103,8 @@ def repeat(study: DurableStudy, event: Event, following: tuple[Event, ...]) -> N
             study.queue(event.config, event.fidelity)
         else:
             study.retry([event.retry])
+    elif isinstance(event, PriorChanged):
+        study.set_prior(event.prior)
     elif study.state.history.outcome(event.trial) is None:
         if isinstance(event, Told):
             study.tell(event.trial, event.loss)

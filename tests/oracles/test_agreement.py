@@ -13,12 +13,13 @@ from amounts import slow
 from oracles.agreement import Difference, compare
 from oracles.stories import random_story
 from priorband import optimizer
-from priorband.guard import first_size
+from priorband.guard import first_size, placed
 from priorband.ladder import Ladder
 from priorband.named_methods import methods
 from priorband.optimizers import Optimizer
 from priorband.samplers import GPSearch
 from priorband.schedulers import StagedScheduler
+from priorband.state import State
 from priorband.values import replaced
 
 METHODS = ("guardband", "guardband+bo")
@@ -128,15 +129,22 @@ def is_noticed(method: str, library: Optimizer | None = None) -> bool:
     return any(compare(story, method, library).differences for story in stories)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("where", ["samplers.ensemble_policy", "schedulers.opened"])
-def test_a_guard_of_another_size_is_noticed(
-    method: str, where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def wrong_size(ladder: Ladder) -> int:
-        return first_size(ladder) // ladder.eta + 1
+def one_more(ladder: Ladder) -> int:
+    return first_size(ladder) // ladder.eta + 1
 
-    monkeypatch.setattr(f"priorband.{where}.guard_size", wrong_size)
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_guard_of_another_size_is_noticed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("priorband.guard.guard_size", one_more)
+    assert is_noticed(method)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_uniform_draw_more_is_noticed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def guarded(state: State) -> bool:
+        return placed(state) < one_more(state.ladder)
+
+    monkeypatch.setattr("priorband.samplers.ensemble_policy.is_guarded", guarded)
     assert is_noticed(method)
 
 

@@ -30,7 +30,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from priorband import Study, optimizer
+from priorband import BaseStudy, optimizer
 from priorband.events import Asked, Event, Failed, Queued, Told
 from priorband.trial import Trial
 
@@ -51,7 +51,7 @@ class Rules:
     fidelities: tuple[float, ...]
 
 
-def rules(study: Study) -> Rules:
+def rules(study: BaseStudy) -> Rules:
     """The rules of a study's method."""
     scheduler: Any = study.optimizer.scheduler
     around: list[Any] = []
@@ -120,7 +120,7 @@ class Moment:
         return [t for t in here if self.replaced(t.id) is None]
 
 
-def moment(study: Study, until: int | None = None) -> Moment:
+def moment(study: BaseStudy, until: int | None = None) -> Moment:
     """The study before the trial `until` was asked; now if that is None."""
     now = Moment(rules(study), [], {}, {}, [], {}, [])
     for event in study.state.history.events:
@@ -297,7 +297,7 @@ def _further(now: Moment, number: int) -> tuple[float, float, int]:
     return (-now.trials[number].fidelity, *now.key(number))
 
 
-def advance(study: Study, child: Trial) -> Facts:
+def advance(study: BaseStudy, child: Trial) -> Facts:
     """How the parent of a trial went on; a retry stands for the trial that it replaces."""
     while (old := moment(study).retry_of.get(child.id)) is not None:
         child = study.state.history.trials[old]
@@ -322,7 +322,7 @@ def _mode_reason(then: Moment, mode: int) -> str:
     return "leads its rung" if leads else "best so far"
 
 
-def expected(study: Study, number: int, probabilities: tuple[float, ...] | None) -> Facts:
+def expected(study: BaseStudy, number: int, probabilities: tuple[float, ...] | None) -> Facts:
     """All facts about a trial but those of a model; `probabilities` are those of the replay."""
     now = moment(study)
     trial = now.trials[number]
@@ -350,7 +350,7 @@ def expected(study: Study, number: int, probabilities: tuple[float, ...] | None)
     }
 
 
-def _source(study: Study, trial: Trial, probabilities: tuple[float, ...] | None) -> Facts:
+def _source(study: BaseStudy, trial: Trial, probabilities: tuple[float, ...] | None) -> Facts:
     first = first_trial(study, trial)
     then = moment(study, first.id)
     near = incumbent(then) if first.origin == "incumbent" else None
@@ -369,7 +369,7 @@ def _source(study: Study, trial: Trial, probabilities: tuple[float, ...] | None)
     }
 
 
-def _prior_power(study: Study, then: Moment) -> float | None:
+def _prior_power(study: BaseStudy, then: Moment) -> float | None:
     """The power of the prior in a model's choice, by the name of the method."""
     full = then.rules.fidelities[-1]
     trials = [t.id for t in then.trials if t.fidelity == full]
@@ -411,7 +411,7 @@ def _side(trial: Trial) -> str:
     return "prior" if trial.slot.bracket == 0 and trial.origin == "prior" else "none"
 
 
-def first_trial(study: Study, trial: Trial) -> Trial:
+def first_trial(study: BaseStudy, trial: Trial) -> Trial:
     """The trial for which a configuration was chosen, before promotions and retries."""
     now = moment(study)
     first = now.trials[trial.root]
@@ -420,7 +420,7 @@ def first_trial(study: Study, trial: Trial) -> Trial:
     return first
 
 
-def _source_kind(study: Study, then: Moment, first: Trial) -> str:
+def _source_kind(study: BaseStudy, then: Moment, first: Trial) -> str:
     if first.origin in ("queued", "imported"):
         return first.origin
     if first.slot is not None:

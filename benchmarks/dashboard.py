@@ -45,7 +45,7 @@ from priorband.study_analysis import config_columns, study_data
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-WAIT = 300_000  # milliseconds after which something counts as never shown
+WAIT = 200_000  # milliseconds after which something counts as never shown
 GOAL = 10.0  # times quicker than the peer
 IDLE_GOAL = 0.01  # of one core
 LOSS_GOAL = 0.05  # of the workers' throughput
@@ -254,6 +254,7 @@ def measure_peer(browser: "Browser", address: str) -> dict[str, float]:
                 found[name] = seconds(action)
             except Never:
                 print(f"optuna-dashboard: {name} not within {WAIT / 1000:.0f} s", flush=True)
+                break  # what follows needs the same data
         found["page MiB"] = heap(page)
     return found
 
@@ -360,6 +361,7 @@ def main() -> None:
         with own_server(folder) as (pid, address):
             own = measure_own(browser, address, trials)
             own["server MiB"] = memory(pid)
+            print("priorband:", {name: round(value, 3) for name, value in own.items()}, flush=True)
         peer = dict[str, float]()
         if options.peer:
             path = Path(made) / "optuna.db"

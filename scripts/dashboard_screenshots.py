@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/dashboard.md: a study is run, and looked at in chromium.
+"""Take the screenshots of docs/dashboard.md and docs/report.md: a study is run, and looked at in chromium.
 
     scripts/test-browser --collect-only -q   # once: installs chromium and Playwright
     .venv/bin/python scripts/dashboard_screenshots.py [--only trials]
@@ -34,6 +34,7 @@ SHOTS = {
     ),
     "dashboard-trial": ("#/{resnet}/trial/{best}", (1200, 860), "light"),
     "dashboard-parallel": ("#/{resnet}/parallel", (1200, 760), "dark"),
+    "report-prior": ("#/{resnet}/prior", (1200, 800), "light"),
     "dashboard-phone": ("#/{resnet}/overview", (375, 740), "light"),
 }
 """By name: the place in the dashboard, the size of the window, and the theme."""
@@ -88,17 +89,20 @@ def main() -> int:
         runs = Path(place) / "runs"
         best = write_study(runs / "resnet", 180, 0, "priorband")
         write_study(runs / "vit-small", 70, 1, "hyperband")
-        command = [sys.executable, "-m", "priorband", "dashboard", str(runs)]
+        report = Path(place) / "report.html"
+        priorband = [sys.executable, "-m", "priorband"]
+        subprocess.run([*priorband, "report", str(runs), "-o", str(report)], check=True)
+        command = [*priorband, "dashboard", str(runs)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=place) as server:
             assert server.stdout is not None
             try:
-                _take(server.stdout.readline().split()[-1], best, only)
+                _take(server.stdout.readline().split()[-1], report.as_uri(), best, only)
             finally:
                 server.terminate()
     return 0
 
 
-def _take(address: str, best: int, only: str) -> None:
+def _take(dashboard: str, report: str, best: int, only: str) -> None:
     from playwright.sync_api import sync_playwright
 
     browser_path = os.environ.get("CHROMIUM") or shutil.which("chromium")
@@ -112,6 +116,7 @@ def _take(address: str, best: int, only: str) -> None:
                 color_scheme="dark" if theme == "dark" else "light",
             )
             page = context.new_page()
+            address = report if name.startswith("report") else dashboard
             page.goto(address)
             page.locator("progress").nth(1).wait_for()
             link = page.get_by_role("link", name="resnet").get_attribute("href") or ""

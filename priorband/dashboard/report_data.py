@@ -123,6 +123,8 @@ def _answered(
 ) -> dict[str, Any]:
     """A result, or why there is none."""
     try:
-        return {"result": _content(_reply(routes, route, path, query))}
+        found = _content(_reply(routes, route, path, query))
     except PriorbandError as error:
         return {"error": str(error)}
+    refused = isinstance(found, dict) and isinstance(found.get("error"), str)
+    return found if refused else {"result": found}

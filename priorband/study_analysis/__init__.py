@@ -13,6 +13,7 @@ data of any of them. Nothing here draws or prints.
     worker_timeline        what each worker did when, idle time, lost attempts
     results_over_budget    the result of each trial over budget and time
     ancestry               where a configuration comes from
+    prior_changes          when the prior was changed
     prior_report           whether the prior helps, by parameter, and what to believe next
     config_columns         configurations and results as columns
     sampled_origins        where the last drawn configurations are from
@@ -43,6 +44,8 @@ from priorband.study_analysis.incumbent import IncumbentHistory as IncumbentHist
 from priorband.study_analysis.incumbent import IncumbentSteps as IncumbentSteps
 from priorband.study_analysis.incumbent import incumbent_over_budget as incumbent_over_budget
 from priorband.study_analysis.json_form import as_json as as_json
+from priorband.study_analysis.prior_changes import PriorChanges as PriorChanges
+from priorband.study_analysis.prior_changes import prior_changes as prior_changes
 from priorband.study_analysis.prior_report import prior_report as prior_report
 from priorband.study_analysis.recent_draws import best_losses as best_losses
 from priorband.study_analysis.recent_draws import sampled_origins as sampled_origins

@@ -15,6 +15,7 @@ from priorband.study_analysis import (
     config_columns,
     incumbent_over_budget,
     parameter_importance,
+    prior_changes,
     rung_agreement,
     rung_flow,
     study_data,
@@ -274,3 +275,22 @@ def test_every_chart_is_sensible_with_any_number_of_trials(
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert not page.get_by_text(re.compile("NaN|undefined|Infinity")).count()
+
+
+def test_a_change_of_the_prior_is_marked(
+    serve: Callable[..., str], open_page: Open, tmp_path: Path
+) -> None:
+    from browser_studies import EPOCHS, SPACE, tell
+
+    with pb.open_study(tmp_path / "runs" / "changed", SPACE, EPOCHS) as study:
+        tell(study, 40)
+        study.set_prior({"lr": 5e-3})
+        tell(study, 40)
+        spent = prior_changes(study_data(study)).spent.tolist()
+    page = open_page(serve(tmp_path / "runs"))
+    page.get_by_role("link", name="changed").click()
+    page.get_by_role("link", name="Prior", exact=True).click()
+    said = chart(page, "Chances of new configurations").get_by_text("The prior was changed after")
+    said.first.wait_for()
+    shown = re.search(r"changed after ([\d.]+) trainings", said.first.inner_text())
+    assert shown is not None and float(shown[1]) == pytest.approx(spent[0], rel=1e-2)

@@ -28,8 +28,15 @@ function useDraws(data, wanted) {
   }, [data, wanted, passes]);
 }
 
-function marksOf(data) {
-  return (data?.changes ?? []).map((one, i) => ({ x: one.spent, text: one.text ?? `prior ${i + 2}` }));
+/** Marks where the prior was changed, and a sentence that says so. */
+function usePriorChanges() {
+  const { data } = useAnalysis("prior-changes");
+  return useMemo(() => {
+    const spent = data?.spent ?? [];
+    const marks = spent.map((x, i) => ({ x, text: spent.length === 1 ? "prior changed" : `prior ${i + 2}` }));
+    const said = spent.length ? ` The prior was changed after ${spent.map((one) => number(one, 3)).join(", ")} trainings.` : "";
+    return { marks, said };
+  }, [data]);
 }
 
 export function ChancesChart({ height = 220 }) {
@@ -40,7 +47,7 @@ export function ChancesChart({ height = 220 }) {
   const { rungs: fidelities, name } = problem.fidelity;
   const stack = useMemo(() => (data ? stacked(data, at) : []), [data, at]);
   const spent = at.map((i) => data.spent[i]);
-  const marks = marksOf(data);
+  const { marks, said } = usePriorChanges();
   const last = Math.max(extent(spent)?.[1] ?? 1, ...marks.map((one) => one.x));
   const points = useMemo(() => ({ x: spent, y: at.map((i) => topOf(data, i)) }), [data, at]);
   const describe = (place) => {
@@ -62,12 +69,12 @@ export function ChancesChart({ height = 220 }) {
     : "";
   const some = data && data.decisions > data.repeated ? ` ${whole(data.repeated)} of ${whole(data.decisions)} draws.` : "";
   return html`
-    <${Plot} title="Chances of new configurations" summary=${`${message}${some}`} height=${height} right=${72}
+    <${Plot} title="Chances of new configurations" summary=${`${message}${some}${said}`} height=${height} right=${72}
         empty=${unready(found) ?? (at.length ? null : "The method of this study has no such chances, or nothing was drawn yet.")}
         x=${{ range: [Math.min(extent(spent)?.[0] ?? 0, last * 0.999), last || 1], label: "budget, in full trainings" }}
         y=${{ range: [0, 1], format: percent, ticks: [0, 0.25, 0.5, 0.75, 1] }}
         points=${points} describe=${describe} open=${(place) => openTrial(data.trial[at[place]])}
-        paint=${paint} drawn=${[stack]}
+        paint=${paint} drawn=${[stack, marks]}
         rows=${() => ({
           head: ["trial", visible(name), "trainings", ...(data?.sources ?? []), "drawn from"],
           rows: at.map((i) => [data.trial[i], fidelities[data.rung[i]], data.spent[i], ...data.probability.map((row) => row[i]), data.origin[i]]),
@@ -131,7 +138,7 @@ export function EvidenceChart({ height = 220 }) {
   const spent = at.map((i) => data.spent[i]);
   const all = at.flatMap((i) => [data.prior_score[i], data.incumbent_score[i]]);
   const points = useMemo(() => ({ x: [...spent, ...spent], y: TRACES.flatMap(([key]) => at.map((i) => data[key][i])) }), [at]);
-  const marks = marksOf(data);
+  const { marks, said } = usePriorChanges();
   const lead = at.length ? data.prior_score[at.at(-1)] - data.incumbent_score[at.at(-1)] : 0;
   const describe = (place) => {
     const i = at[place % at.length];
@@ -150,11 +157,11 @@ export function EvidenceChart({ height = 220 }) {
     ? `The best trials fit the ${lead > 0 ? "prior" : "incumbent"} better${Math.abs(lead) < 1 ? ", by little" : ""}: log scores differ by ${number(Math.abs(lead), 3)} now.`
     : "";
   return html`
-    <${Plot} title="Evidence for the prior" summary=${`${message}`} height=${height} right=${72}
+    <${Plot} title="Evidence for the prior" summary=${`${message}${said}`} height=${height} right=${72}
         empty=${unready(found) ?? (at.length ? null : "No scores yet: the method scores the prior once a bracket has results, or does not weigh it.")}
         x=${{ range: roomy(extent(spent), false, 0), label: "budget, in full trainings" }} y=${{ range: roomy(extent(all), false, 0.08) }}
         points=${points} describe=${describe} open=${(place) => openTrial(data.trial[at[place % at.length]])}
-        paint=${paint} drawn=${[at]}
+        paint=${paint} drawn=${[at, marks]}
         rows=${() => ({
           head: ["trial", "trainings", "prior", "incumbent", "scored trials", "rung"],
           rows: at.map((i) => [data.trial[i], data.spent[i], data.prior_score[i], data.incumbent_score[i], data.scored[i], data.scored_rung[i]]),

@@ -9,6 +9,7 @@ import pytest
 from amounts import slow
 
 import priorband as pb
+from priorband.benchmarks import Hartmann, benchmark_prior
 from priorband.prior_report.report import ParameterReport, PriorReport
 from priorband.study_analysis import as_json, prior_report, study_data
 
@@ -17,7 +18,7 @@ Loss = Callable[[Mapping[str, Any], float], float]
 
 
 def near(x: float) -> Loss:
-    """A loss with its optimum where both numbers are `x`, the same at all fidelities but for 1/z."""
+    """A loss with its optimum where both numbers are `x`; fidelities only add a constant."""
     return lambda config, z: float(sum((config[n] - x) ** 2 for n in ("x", "y"))) + 0.1 / z
 
 
@@ -269,3 +270,13 @@ def test_draws_are_counted() -> None:
     ours = {t.root for t in drawn if t.origin in ("mode", "prior")}
     assert (draws.starts, draws.starts_from_prior) == (len(drawn), len(ours))
     assert (draws.finalists, draws.finalists_from_prior) == (len(full), len(full & ours))
+
+
+def test_a_long_study_that_stays_near_its_best_still_knows_the_rest() -> None:
+    """Nearly all of its results are close to each other."""
+    for dimensions in (3, 6):
+        bench = Hartmann(dimensions)
+        belief = benchmark_prior(bench, "bad")
+        study = pb.Study(bench.space, bench.fidelity, "priorband", prior=belief)
+        pb.simulate(study, bench, budget=100)
+        assert study.prior_report().verdict == "harms"

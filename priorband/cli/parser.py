@@ -13,12 +13,14 @@ from priorband.cli import (
     export_command,
     init_command,
     plan_command,
+    prior_set_command,
     prior_show_command,
     repair_commands,
     run_commands,
     show_command,
     status_commands,
     study_files,
+    why_command,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
@@ -173,14 +175,16 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     plan_command.grammar(command)
     status_commands.grammar(command)
     show_command.grammar(command)
+    why_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
-    prior = command("prior", "show how good the prior of a study was")
+    prior = command("prior", "show whether the prior of a study helped, or change it")
     groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
     prior_show_command.grammar(command)
+    prior_set_command.grammar(command)
     export_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)

@@ -1,9 +1,8 @@
 """What has happened lately in a study: last results, failures, brackets, and the best over time.
 
-A reader remembers what it has read, so that each look costs the same, however long the study is.
+A reader remembers what it has read, so that each look costs little, however long the study is.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import final
@@ -16,10 +15,13 @@ from priorband.display.failure_reports import (
 )
 from priorband.display.sparkline import thinned
 from priorband.durable.study import DurableStudy
+from priorband.explanations.outcomes import Outcome, outcome_of
 from priorband.failures import FailureKind, split_reason
 from priorband.schedulers import Hyperband, SuccessiveHalving
 from priorband.schedulers.wrapped import base_plan
-from priorband.trial import IMPORTED, QUEUED, Observation
+from priorband.study_analysis.recent_draws import best_losses, sampled_origins
+from priorband.study_analysis.trial_columns import GrowingTrials, TrialColumns
+from priorband.trial import Observation
 from priorband.values import frozen
 
 FAILURES = 3
@@ -27,7 +29,7 @@ FINISHED = 6
 BRACKETS = 4
 SAMPLED = 100
 _POINTS = 400
-"""How many bests are kept; with more, every second one is dropped."""
+"""How many bests are shown at most."""
 
 
 @final
@@ -46,6 +48,8 @@ class Finished:
     """Its place among those that have ended in its bracket on its rung, from 1 for the best."""
     of: int
     """How many have ended there."""
+    outcome: Outcome
+    """What became of it, as in tables of trials."""
 
 
 @final
@@ -77,7 +81,7 @@ class Recent:
     sampled: Mapping[str, int] = MappingProxyType({})
     """Where the last `SAMPLED` new configurations are from, the most frequent origin first."""
     bests: tuple[float, ...] = ()
-    """The best value after each result, or after every second, fourth, ... of them."""
+    """The best value after each result, or after some of them, evenly spaced."""
 
 
 NOTHING = Recent()
@@ -90,7 +94,7 @@ class RecentReader:
     def __init__(self, study: DurableStudy, in_full: bool) -> None:
         self._study = study
         self._in_full = in_full
-        self._bests = _Bests()
+        self._trials = GrowingTrials(study.space, study.state.ladder.fidelities)
         self._failures: tuple[FailureReport, ...] = ()
         self._failure_count = 0
 
@@ -103,38 +107,22 @@ class RecentReader:
         given_back = open_failures(study)[-FAILURES:]
         if not self._in_full:
             return Recent(self._failures, given_back)
+        trials = self._trials.read(history)
         results = history.observations_since(max(history.observation_count - FINISHED, 0))
         return Recent(
             self._failures,
             given_back,
             tuple(_finished(study, ended) for ended in reversed(results)),
             tuple(_brackets(study)),
-            _sampled(study),
-            self._bests.read(study),
+            sampled_origins(trials, SAMPLED),
+            _bests(trials, study.maximize),
         )
 
 
-@final
-class _Bests:
+def _bests(trials: TrialColumns, maximize: bool) -> tuple[float, ...]:
     """The best value over time, as a list of limited length."""
-
-    def __init__(self) -> None:
-        self._values: list[float] = []
-        self._read, self._every = 0, 1
-        self._best: float | None = None
-
-    def read(self, study: DurableStudy) -> tuple[float, ...]:
-        """The best values, with the results since the last call."""
-        for ended in study.state.history.observations_since(self._read):
-            self._read += 1
-            if not ended.failed and (self._best is None or ended.loss < self._best):
-                self._best = ended.loss
-            if self._best is not None and self._read % self._every == 0:
-                self._values.append(-self._best if study.maximize else self._best)
-                if len(self._values) > _POINTS:
-                    self._values = thinned(self._values, _POINTS // 2)
-                    self._every *= 2
-        return tuple(self._values)
+    losses = best_losses(trials)
+    return tuple(thinned((-losses if maximize else losses).tolist(), _POINTS))
 
 
 def place_in_rung(study: DurableStudy, ended: Observation) -> tuple[int | None, int]:
@@ -151,6 +139,13 @@ def place_in_rung(study: DurableStudy, ended: Observation) -> tuple[int | None, 
         else:
             high = middle
     return (None if ended.failed else low + 1), total
+
+
+def trial_outcome(study: DurableStudy, number: int) -> Outcome:
+    """What became of a trial, in a word."""
+    scheduler = study.problem.optimizer.scheduler if study.method_known else None
+    outcome = outcome_of(scheduler, study.state, number)
+    return "waiting" if outcome == "running" and number in study.ledger.waiting else outcome
 
 
 def rung_of(study: DurableStudy, fidelity: float) -> int | None:
@@ -172,6 +167,7 @@ def _finished(study: DurableStudy, ended: Observation) -> Finished:
         trial.origin,
         place,
         total,
+        trial_outcome(study, trial.id),
     )
 
 
@@ -193,16 +189,3 @@ def _brackets(study: DurableStudy) -> list[Bracket]:
         ended = tuple(one.ended for one in members)
         found.append(Bracket(number, sizes, ended, running, status is BracketStatus.OVER))
     return found[-BRACKETS:]
-
-
-def _sampled(study: DurableStudy) -> Mapping[str, int]:
-    """Where the last new configurations are from; promotions have none of their own."""
-    history = study.state.history
-    counts: Counter[str] = Counter()
-    for number in range(len(history) - 1, max(len(history) - 4 * SAMPLED, 0) - 1, -1):
-        trial = history.trial(number)
-        if trial.parent is None and trial.origin not in (QUEUED, IMPORTED):
-            counts[trial.origin] += 1
-            if counts.total() == SAMPLED:
-                break
-    return dict(counts.most_common())

@@ -74,6 +74,21 @@ def is_flat(belief: Prior) -> bool:
     return isinstance(belief, Independent) and all(map(says_nothing, belief.densities))
 
 
+_EVEN = BetaDensity(1.0, 1.0)
+
+
+def same_prior(one: Prior, other: Prior) -> bool:
+    """Whether two priors are equal, or the same object: those of a user's own may not compare.
+
+    >>> from priorband import Float, Space
+    >>> space = Space({"x": Float(0, 1, prior=0.5)})
+    >>> same_prior(space.prior, prior(space, {"x": 0.5})), same_prior(space.prior, prior(space, {}))
+    (True, False)
+    """
+    both = isinstance(one, Independent) and isinstance(other, Independent)
+    return one is other or (both and one == other)
+
+
 def says_nothing(density: Density) -> bool:
     """Whether a density is uniform."""
     if isinstance(density, Choices):
@@ -82,7 +97,7 @@ def says_nothing(density: Density) -> bool:
         return all(map(says_nothing, density.parts))
     if isinstance(density, Steps):
         return min(density.heights) == max(density.heights)
-    return isinstance(density, Flat) or density == BetaDensity(1.0, 1.0)
+    return isinstance(density, Flat) or (isinstance(density, BetaDensity) and density == _EVEN)
 
 
 @final

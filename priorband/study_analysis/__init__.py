@@ -14,6 +14,7 @@ data of any of them. Nothing here draws or prints.
     ancestry               where a configuration comes from
     prior_report           whether the prior helps, by parameter, and what to believe next
     config_columns         configurations and results as columns
+    sampled_origins        where the last drawn configurations are from
     compare_incumbents     several studies on one axis
 
 Values have the sign that the objective uses: they are higher for better trials where a study
@@ -42,6 +43,8 @@ from priorband.study_analysis.incumbent import IncumbentSteps as IncumbentSteps
 from priorband.study_analysis.incumbent import incumbent_over_budget as incumbent_over_budget
 from priorband.study_analysis.json_form import as_json as as_json
 from priorband.study_analysis.prior_report import prior_report as prior_report
+from priorband.study_analysis.recent_draws import best_losses as best_losses
+from priorband.study_analysis.recent_draws import sampled_origins as sampled_origins
 from priorband.study_analysis.rung_agreement import RungAgreement as RungAgreement
 from priorband.study_analysis.rung_agreement import rung_agreement as rung_agreement
 from priorband.study_analysis.rung_flow import RungFlow as RungFlow

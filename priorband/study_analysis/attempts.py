@@ -5,7 +5,6 @@ from array import array
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from priorband.durable.records import (
     STARTUP,
@@ -16,16 +15,11 @@ from priorband.durable.records import (
     decode,
 )
 from priorband.failures import FAILURE_KINDS
-from priorband.history import History
 from priorband.numeric import real
 from priorband.storage.journal import Row
-from priorband.trial import IMPORTED, Trial
+from priorband.study_analysis.trial_columns import NONE, Bools, Floats, Ints
 from priorband.values import frozen
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-NONE = -1
 RUNNING, SUCCEEDED, FAILED, LOST, RETURNED, OVERTAKEN = range(6)
 ENDINGS = ("running", "succeeded", "failed", "lost", "returned", "overtaken")
 """The words for the codes of the column `ending`.
@@ -108,12 +102,12 @@ class GrowingAttempts:
         self._latest: dict[int, int] = {}
         """The latest attempt at each such trial."""
 
-    def read(self, row: Row, history: History) -> None:
-        """Take in the next row of the journal of a history."""
+    def read(self, row: Row, imported: Bools) -> None:
+        """Take in the next row; `imported` says which trials are results from elsewhere."""
         if row.trial is None:
             return
         if row.kind == "asked":
-            self._ask(row, history.trial(row.trial))
+            self._ask(row, row.trial, bool(imported[row.trial]))
         elif row.kind in ("adopted", "returned", "told", "failed"):
             record = decode(row)
             if isinstance(record, AdoptedRecord):
@@ -134,12 +128,12 @@ class GrowingAttempts:
         times: dict[str, Any] = {name: np.array(self._times[name][:count]) for name in _TIMES}
         return TrialTimes(**times)
 
-    def _ask(self, row: Row, trial: Trial) -> None:
+    def _ask(self, row: Row, trial: int, imported: bool) -> None:
         for name in _TIMES:
             self._times[name].append(math.nan)
-        self._times["asked"][trial.id] = row.at - self._created
-        if trial.origin != IMPORTED:
-            self._begin(row, trial.id, 1)
+        self._times["asked"][trial] = row.at - self._created
+        if not imported:
+            self._begin(row, trial, 1)
 
     def _begin(self, row: Row, trial: int, attempt: int) -> None:
         entry = {

@@ -7,7 +7,6 @@ import numpy as np
 
 from priorband.durable.budget import Budget
 from priorband.durable.study import DurableStudy
-from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.problem import Problem
 from priorband.state import State
@@ -20,7 +19,7 @@ from priorband.study_analysis.attempts import (
     no_attempts,
     unknown_times,
 )
-from priorband.study_analysis.trial_columns import Floats, GrowingTrials, TrialColumns
+from priorband.study_analysis.trial_columns import Bools, Floats, GrowingTrials, TrialColumns
 from priorband.values import frozen
 
 
@@ -151,8 +150,8 @@ class StudyReader:
             self._begin()
         if self._attempts is None:
             self._attempts = GrowingAttempts(ledger.created)
-        self._read_rows(study, self._attempts, state.history, ledger.seq)
         trials = self._trials.read(state.history)
+        self._read_rows(study, self._attempts, trials.imported, ledger.seq)
         return StudyData(
             name=_short_name(study.where),
             where=study.where,
@@ -169,14 +168,14 @@ class StudyReader:
         )
 
     def _read_rows(
-        self, study: DurableStudy, attempts: GrowingAttempts, history: History, last: int
+        self, study: DurableStudy, attempts: GrowingAttempts, imported: Bools, last: int
     ) -> None:
         """Read the rows up to the last one that the study's own view has."""
         pages = [study.journal.read(self._seq)] if self._seq else study.journal.read_in_pages()
         for page in pages:
             for row in page:
                 if row.seq <= last:
-                    attempts.read(row, history)
+                    attempts.read(row, imported)
         self._seq = last
 
 

@@ -91,18 +91,27 @@ class GrowingTrials:
     def __init__(self, space: Space, rungs: tuple[float, ...]) -> None:
         self._space = space
         self._rungs = {fidelity: rung for rung, fidelity in enumerate(rungs)}
+        self._begin()
+
+    def _begin(self) -> None:
         self._columns: dict[str, array[Any]] = {name: array("q") for name in _WHOLE}
         self._columns |= {name: array("d") for name in _REAL}
         self._origins: dict[str, int] = {}
         self._first: dict[tuple[Any, ...], int] = {}
-        self._configs = ConfigColumns.empty(space)
+        self._configs = ConfigColumns.empty(self._space)
         self._roots = 0
         self._known = 0
 
     def read(self, history: History) -> TrialColumns:
-        """The columns of a history that continues the last one."""
+        """The columns of a history that continues the last one.
+
+        One that is shorter is read from its beginning: storage may lose what was not acknowledged.
+        """
+        results = len(self._columns["order"])
+        if len(history) < self._known or history.observation_count < results:
+            self._begin()
         columns = self._columns
-        new = [history.trial(number) for number in range(self._known, len(history))]
+        new = _trials_from(history, self._known)
         roots = [trial for trial in new if trial.parent is None]
         for trial in new:
             self._add(trial, history.retry_of(trial.id))
@@ -160,6 +169,15 @@ class GrowingTrials:
         )
 
 
+def _trials_from(history: History, first: int) -> list[Trial]:
+    """The trials from an id on. To make many of a restored history at once is quicker."""
+    count = len(history)
+    if count - first > _MANY:
+        return list(history.trials[first:])
+    return [history.trial(number) for number in range(first, count)]
+
+
+_MANY = 100
 _WHOLE = (
     *("parent", "root", "same", "bracket", "rung", "origin", "status", "failure", "retry_of"),
     *("config_row", "order"),

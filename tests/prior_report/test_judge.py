@@ -280,3 +280,16 @@ def test_a_long_study_that_stays_near_its_best_still_knows_the_rest() -> None:
         study = pb.Study(bench.space, bench.fidelity, "priorband", prior=belief)
         pb.simulate(study, bench, budget=100)
         assert study.prior_report().verdict == "harms"
+
+
+def test_after_a_change_the_new_prior_is_judged_and_trust_covers_both() -> None:
+    study = run(believing(0.1, 0.1), near(0.9), budget=10)
+    assert study.prior_report().verdict == "harms"
+    study.set_prior({"x": 0.9, "y": 0.9})
+    assert study.prior_report().verdict == "helps"
+    pb.simulate(study, near(0.9), budget=10)
+    report, replay = study.prior_report(), study.replay()
+    assert report.verdict == "helps" and report.parameters[0].believed == pytest.approx(0.9)
+    for number, share in zip(report.trust.trials, report.trust.prior, strict=True):
+        chances: Any = replay[number].chances
+        assert chances.p_prior == share

@@ -9,13 +9,10 @@ import pytest
 from analysed_studies import EPOCHS, SPACE, busy, in_memory
 
 import priorband as pb
-from priorband.events import Asked
-from priorband.history import History
-from priorband.space.config import Config
 from priorband.storage.journal import Row
 from priorband.study_analysis import ENDINGS, StudyData, StudyReader, study_data
 from priorband.study_analysis.attempts import GrowingAttempts
-from priorband.study_analysis.trial_columns import STATUSES
+from priorband.study_analysis.trial_columns import STATUSES, GrowingTrials
 from priorband.trial import IMPORTED
 from priorband.values import field_names
 
@@ -135,13 +132,9 @@ def test_costs_of_a_study_in_memory_are_found_once_told() -> None:
     assert reader.refresh().times.cost.tolist() == [0, 3]
 
 
-def asked(number: int, origin: str = "uniform") -> Asked:
-    return Asked(pb.Trial(number, Config(x=0.5), 1, None, None, origin, number))
-
-
 def test_attempts_by_hand() -> None:
     """Two workers: one is lost and its late result counts, one gives a trial back and fails."""
-    history = History.of([asked(0), asked(1), asked(2, IMPORTED)])
+    imported = np.array([False, False, True])
     rows = [
         ("created", None, "boss-1-aaaaaa", 100, "{}"),
         ("asked", 0, "gpu-1-7-aaaaaa", 101, "{}"),
@@ -157,7 +150,7 @@ def test_attempts_by_hand() -> None:
     ]
     growing = GrowingAttempts(100.0)
     for number, (kind, trial, worker, at, body) in enumerate(rows, 1):
-        growing.read(Row(number, kind, trial, worker, at, body, 0), history)
+        growing.read(Row(number, kind, trial, worker, at, body, 0), imported)
     attempts, times = growing.columns(), growing.times(3)
     found = zip(
         attempts.trial.tolist(),
@@ -177,3 +170,16 @@ def test_attempts_by_hand() -> None:
     assert attempts.startup.tolist()[0] == 2.5
     assert times.seconds.tolist() == [35, 18, pytest.approx(math.nan, nan_ok=True)]
     assert times.cost.tolist()[2] == 2 and times.ended.tolist() == [40, 50, 3]
+
+
+def test_a_history_that_became_shorter_is_read_again() -> None:
+    study = in_memory()
+    growing = GrowingTrials(SPACE, study.state.ladder.fidelities)
+    for count in range(5):
+        study.tell(study.ask(), count)
+    short = study.state.history
+    for count in range(5):
+        study.tell(study.ask(), 9 - count)
+    assert growing.read(study.state.history).loss.tolist() == [*range(5), 9, 8, 7, 6, 5]
+    assert growing.read(short).loss.tolist() == [*range(5)]
+    assert growing.read(study.state.history).order.tolist() == [*range(10)]

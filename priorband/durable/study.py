@@ -317,7 +317,8 @@ class DurableStudy(BaseStudy):
 
         >>> import tempfile, priorband as pb
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with pb.open_study(folder, pb.Space(x=pb.Float(0, 1, prior=0.2))) as study:
+        ...     space = pb.Space(x=pb.Float(0, 1, prior=0.2))
+        ...     with pb.open_study(folder, space, method="random+prior") as study:
         ...         study.set_prior({"x": 0.7})
         ...     with pb.open_study(folder) as again:
         ...         again.prior.mode

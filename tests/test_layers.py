@@ -78,8 +78,9 @@ LAYERS = {
     "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
+    "plots": "",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
-    "named_methods arguments study timeline durable display benchmarks workers analysis",
+    "named_methods arguments study timeline durable display benchmarks workers analysis plots",
     "init_study": "",
 }
 MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")

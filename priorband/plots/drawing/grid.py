@@ -6,9 +6,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, final
 
 from priorband.errors import DataError
-from priorband.experiments.figures.style import INK, LARGE, MEDIUM, SMALL
-from priorband.experiments.figures.svg import plain
 from priorband.numeric import whole
+from priorband.plots.drawing.style import INK, LARGE, MEDIUM, SMALL
+from priorband.plots.drawing.svg import plain
 from priorband.values import derived, frozen, settle
 
 if TYPE_CHECKING:

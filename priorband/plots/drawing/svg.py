@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from xml.dom.minidom import Element, parseString
 
 from priorband.errors import DataError, ExtraError
-from priorband.experiments.figures.style import FONTS, SETTINGS
+from priorband.plots.drawing.style import FONTS, SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

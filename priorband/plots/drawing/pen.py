@@ -3,15 +3,17 @@
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from priorband.benchmarks.base import Array
-from priorband.experiments.figures.style import INK, SMALL, Style
-from priorband.experiments.figures.ticks import Limits
+from priorband.plots.drawing.style import INK, SMALL, Style
+from priorband.plots.drawing.ticks import Limits
 from priorband.values import frozen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+
+Array = NDArray[np.float64]
 
 _MARKERS = 4
 """On each line of a panel."""

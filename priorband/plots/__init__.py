@@ -1,0 +1,1 @@
+"""Figures: the drawing code that the evaluation and the plots of a study share."""

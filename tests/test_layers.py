@@ -78,7 +78,7 @@ LAYERS = {
     "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
-    "plots": "",
+    "plots": "space study study_analysis",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
     "named_methods arguments study timeline durable display benchmarks workers analysis plots",
     "init_study": "",

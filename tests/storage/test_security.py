@@ -113,6 +113,7 @@ ALLOWED = {
     "benchmarks/__init__.py": {"import_module"},  # of names in a table there
     "cli/load_objects.py": {"import_module"},  # of what a person names in a command
     "init_study/yaml_text.py": {"yaml"},  # `safe_load`, of a file that a person names
+    "plots/__init__.py": {"import_module"},  # of names in a table there
     "workers/lazy_imports.py": {"import_module"},  # of libraries that a trial has imported
     "workers/sent_function.py": {"cloudpickle"},  # between a worker and its own processes
     "workers/warm_request.py": {"pickle"},  # between a worker and its own processes

@@ -15,7 +15,7 @@ DEFAULT_METHOD = "priorband"
 """The method of a study for which none is given: a name, or "auto"."""
 
 MANY_WORKERS = 8
-"""From here on, trials that wait for a whole rung keep too many workers from promotions."""
+"""From here on, a model was not better than brackets: its proposals wait for few results."""
 ENOUGH_TRAININGS = 12
 """From here on, full trainings that a model chooses are better than more brackets."""
 MOST_TRAININGS = 200
@@ -39,9 +39,9 @@ class KnownAtStart:
     workers: int | None = None
 
     @property
-    def asynchronous(self) -> bool:
-        """Whether there are many workers, and rungs on which they could wait for each other."""
-        return self.rungs > 1 and (self.workers or 1) >= MANY_WORKERS
+    def parallel(self) -> bool:
+        """Whether there are many workers."""
+        return (self.workers or 1) >= MANY_WORKERS
 
     @property
     def short(self) -> bool:
@@ -73,26 +73,25 @@ class TableRow(NamedTuple):
 
 TABLE = (
     TableRow(
-        lambda facts: facts.asynchronous,
-        "asha+guard",
-        f"there are {MANY_WORKERS} workers or more, and it promotes without waiting for a rung",
-        "Asynchronous methods",
+        lambda facts: facts.parallel,
+        "guardband",
+        f"with {MANY_WORKERS} workers or more, a model was not better",
+        "Many workers",
     ),
     TableRow(
-        lambda facts: not facts.asynchronous and facts.short,
+        lambda facts: not facts.parallel and facts.short,
         "guardband",
-        f"the budget is not known to be {ENOUGH_TRAININGS} full trainings or more, which a model "
-        "needs",
+        f"the budget is below {ENOUGH_TRAININGS} trainings or not known; a model needs more",
         "guardband",
     ),
     TableRow(
-        lambda facts: not facts.asynchronous and not facts.short and facts.large,
+        lambda facts: not facts.parallel and not facts.short and facts.large,
         "guardband",
         f"a model is for at most {MOST_TRAININGS} full trainings and {MOST_PARAMETERS} parameters",
         "guardband",
     ),
     TableRow(
-        lambda facts: not facts.asynchronous and not facts.short and not facts.large,
+        lambda facts: not facts.parallel and not facts.short and not facts.large,
         "guardband+bo",
         f"with {ENOUGH_TRAININGS} full trainings or more, a model uses the later ones better",
         "guardband+bo",

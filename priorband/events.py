@@ -1,8 +1,9 @@
-"""The four kinds of event in a study. A history is built from them alone."""
+"""The five kinds of event in a study. A history is built from them alone."""
 
 from typing import final
 
 from priorband.space.config import Config
+from priorband.space.prior import Prior
 from priorband.trial import Trial
 from priorband.values import frozen, repr_without_defaults
 
@@ -49,4 +50,12 @@ class Queued:
     __repr__ = repr_without_defaults("retry")
 
 
-Event = Asked | Told | Failed | Queued
+@final
+@frozen
+class PriorChanged:
+    """A user replaced the prior: decisions after this use the new one."""
+
+    prior: Prior
+
+
+Event = Asked | Told | Failed | Queued | PriorChanged

@@ -14,13 +14,18 @@ from priorband.events import Event, Queued
 from priorband.log.columns import Columns
 from priorband.log.indexes import NO_MEMBERS, Members
 from priorband.log.log import Log
+from priorband.log.prior_change import PriorChange
 from priorband.space.config import Config
+from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.trial import Observation, Trial
 
 Args = TypeVarTuple("Args")
 R = TypeVar("R")
 T = TypeVar("T")
+
+_LONG = 2000
+"""With more events than this, columns are faster than applying each event."""
 
 
 @final
@@ -57,6 +62,23 @@ class History:
         log = self._log
         with log.lock:
             return log.extended_columns(space, self._length)
+
+    def before(self, number: int, space: Space) -> "History":
+        """The history as it was just before a trial was asked, for configurations of this space.
+
+        A long history is not built again event by event.
+        """
+
+        def earlier(log: Log) -> History:
+            length = log.asked_at(number)
+            if length > _LONG:
+                try:
+                    return History.restored(log.extended_columns(space, self._length).first(length))
+                except OverflowError:  # it has no columns
+                    pass
+            return History.of(log.events[:length])
+
+        return self._read(earlier)
 
     def after(self, event: Event) -> "History":
         """A longer history: this one and one more event."""
@@ -146,6 +168,15 @@ class History:
     def trial(self, number: int) -> Trial:
         """The trial with this id."""
         return self._read(lambda log: log.trials[number])
+
+    def trials_since(self, count: int) -> tuple[Trial, ...]:
+        """The trials in the order they were asked, without the first `count`."""
+        log = self._log
+        with log.lock:
+            if log.length == self._length:
+                return tuple(log.trials[count:])
+        self._leave(log)
+        return self.trials_since(count)
 
     def outcome(self, number: int) -> Observation | None:
         """The observation of a trial; None while it is running."""
@@ -257,6 +288,38 @@ class History:
         """The failed trial whose place this one has taken; None if it is no retry."""
         return self._read(lambda log: log.retry_of.get(number))
 
+    @property
+    def prior_changes(self) -> tuple[PriorChange, ...]:
+        """The changes of the prior, in order."""
+        return self._read(lambda log: tuple(log.prior_changes))
+
+    @property
+    def changed_prior(self) -> Prior | None:
+        """The prior that was set last; None if it was never changed."""
+        return self._read(lambda log: log.prior_changes[-1].prior if log.prior_changes else None)
+
+    def prior_number(self, trial: Trial) -> int:
+        """With which prior a trial's configuration was chosen: 0 for the one of the beginning.
+
+        Any other is in `prior_changes` at the index below. A promotion and a retry have the
+        configuration of an earlier trial.
+        """
+
+        def number(log: Log) -> int:
+            first = log.first_choice(trial)
+            return sum(change.asked <= first for change in log.prior_changes)
+
+        return self._read(number)
+
+    def from_current_prior(self, trial: Trial) -> bool:
+        """Whether a trial's configuration was chosen since the prior was last changed."""
+
+        def is_current(log: Log) -> bool:
+            changes = log.prior_changes
+            return not changes or log.first_choice(trial) >= changes[-1].asked
+
+        return self._read(is_current)
+
     def seen(self, config: Config) -> bool:
         """Whether a trial with this configuration was asked."""
         values = tuple(config.values())
@@ -316,7 +379,12 @@ class History:
 
     def observations_since(self, count: int) -> tuple[Observation, ...]:
         """The observations in the order they were told, without the first `count`."""
-        return self._read(lambda log: tuple(log.observations[count:]))
+        log = self._log
+        with log.lock:
+            if log.length == self._length:
+                return tuple(log.observations[count:])
+        self._leave(log)
+        return self.observations_since(count)
 
     @property
     def observation_count(self) -> int:

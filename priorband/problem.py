@@ -28,6 +28,7 @@ class Problem:
 
     space: Space
     prior: Prior
+    """The prior that the study begins with. `State.prior` is the one that it has now."""
     fidelity: Fidelity
     optimizer: Optimizer
     seed: int

@@ -3,7 +3,8 @@
 The proof compares full trainings of three kinds: that of the prior's mode, those of draws from the
 prior, and others. Others are uniform draws of any bracket, the rival that was continued for a duel,
 and what people queued or imported. Draws from the prior count in the first bracket only. What came
-from the incumbent or from a model does not count at all.
+from the incumbent or from a model does not count at all. If the prior was changed, the mode and the
+draws of earlier priors are others, too.
 """
 
 from math import inf
@@ -11,7 +12,7 @@ from typing import NamedTuple, final
 
 from priorband.brackets import BracketStatus, bracket_status
 from priorband.cache import CacheKey
-from priorband.guard import MODE, PRIOR
+from priorband.guard import MODE, PRIOR, believed
 from priorband.ladder import Ladder
 from priorband.state import State
 from priorband.trial import IMPORTED, QUEUED, Observation, Trial
@@ -136,6 +137,7 @@ class _FullTrainings:
         "asked",
         "best",
         "brackets",
+        "changes",
         "dueled",
         "kinds",
         "ladder",
@@ -150,6 +152,7 @@ class _FullTrainings:
 
     def _reset(self) -> None:
         self.asked, self.told = 0, 0
+        self.changes = 0
         self.dueled = False
         self.brackets, self.opened = 0, -1
         self.kinds = BestFull(inf, inf, inf)
@@ -174,12 +177,16 @@ class _FullTrainings:
             self.ladder = state.ladder
             self._reset()
         history = state.history
+        changes = len(history.prior_changes)
+        if self.changes != changes:
+            self.changes = changes
+            self.kinds = BestFull(inf, inf, min(self.kinds))
         for number in range(self.asked, len(history)):
             self._ask(history.trial(number))
         self.asked = len(history)
         for ended in history.observations_since(self.told):
             self.told += 1
-            self._end(ended, state.ladder)
+            self._end(ended, state)
 
     def _ask(self, trial: Trial) -> None:
         if trial.slot is not None and trial.slot.bracket >= self.brackets:
@@ -187,9 +194,11 @@ class _FullTrainings:
         elif trial.slot is None and trial.parent is not None and trial.origin != MODE:
             self.dueled = True
 
-    def _end(self, ended: Observation, ladder: Ladder) -> None:
-        if ended.fidelity == ladder.fidelities[-1] and not ended.failed:
-            kind = _kind(ended.trial, ladder)
+    def _end(self, ended: Observation, state: State) -> None:
+        if ended.fidelity == state.ladder.fidelities[-1] and not ended.failed:
+            kind = _kind(ended.trial, state.ladder)
+            if kind in ("mode", "prior") and not believed(state, ended.trial):
+                kind = "other"
             if kind is not None and ended.loss < getattr(self.kinds, kind):
                 self.kinds = self.kinds._replace(**{kind: ended.loss})
             if ended.loss < self.best:

@@ -3,7 +3,7 @@
 from typing import Literal, final
 
 from priorband.cache import CacheKey
-from priorband.events import Event
+from priorband.events import Event, PriorChanged
 from priorband.history import History
 from priorband.ladder import Ladder
 from priorband.space.densities import Array
@@ -23,7 +23,7 @@ class State:
     space: Space
     """The search space."""
     prior: Prior
-    """What is believed about good configurations."""
+    """What is believed about good configurations; the last one, if it was changed."""
     ladder: Ladder
     """The fidelities of the rungs, and the sizes of brackets."""
     history: History
@@ -33,8 +33,14 @@ class State:
 
     def after(self, event: Event) -> "State":
         """The state after one more event."""
-        history = self.history.after(event)
-        return State(self.space, self.prior, self.ladder, history, self.regard)
+        prior = event.prior if isinstance(event, PriorChanged) else self.prior
+        return State(self.space, prior, self.ladder, self.history.after(event), self.regard)
+
+    def with_history(self, history: History) -> "State":
+        """The state with another history; its prior is the last one that was set there, if any."""
+        changed = history.changed_prior
+        prior = self.prior if changed is None else changed
+        return State(self.space, prior, self.ladder, history, self.regard)
 
     @property
     def incumbent(self) -> Observation | None:

@@ -13,6 +13,7 @@ from priorband.arguments import (
     checked_failure_kind,
     checked_flag,
     checked_loss,
+    checked_prior,
     json_metrics,
     result_fidelity,
     retryable_trial,
@@ -21,7 +22,10 @@ from priorband.arguments import (
 )
 from priorband.attribute_hints import OF_STUDIES, no_attribute
 from priorband.errors import ExhaustedError, TrialError
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
+from priorband.explanations.explanation import StudyFacts, explanation
+from priorband.explanations.outcomes import outcomes_of
+from priorband.explanations.why import Why
 from priorband.failures import FailureKind, failure_reason
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
@@ -31,7 +35,7 @@ from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
 from priorband.results.learning_curves import Curves, joined_curves
 from priorband.results.trial_records import TrialRecords, trial_record
-from priorband.space.prior import Prior
+from priorband.space.prior import Prior, same_prior
 from priorband.space.space import Space
 from priorband.state import State
 from priorband.trial import IMPORTED, Observation, Trial
@@ -44,6 +48,8 @@ class BaseStudy(ABC):
     """
 
     problem: Problem
+    method_known = True
+    """Whether `problem` has the study's own method. If not, no decision can be made again."""
 
     @property
     def space(self) -> Space:
@@ -52,8 +58,8 @@ class BaseStudy(ABC):
 
     @property
     def prior(self) -> Prior:
-        """What is believed about good configurations."""
-        return self.problem.prior
+        """What is believed about good configurations; `set_prior` changes it."""
+        return self.state.prior
 
     @property
     def fidelity(self) -> Fidelity:
@@ -214,6 +220,32 @@ class BaseStudy(ABC):
         """
 
     @abstractmethod
+    def set_prior(self, prior: Prior | Mapping[str, Any] | None) -> None:
+        """Replace the prior: all decisions from now on use the new one.
+
+        Trials keep what they were decided on with the earlier prior, also those that are running.
+        Nothing is trained again: to try the mode of the new prior, queue it. A prior that is equal
+        to the present one changes nothing. `state.history.prior_changes` lists the changes.
+
+        Args:
+            prior: beliefs by parameter name, or a `Prior`; None for the parameters' own priors.
+                A parameter that is left out has no prior.
+
+        Raises:
+            SpaceError: if the prior does not fit the space.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1, prior=0.2)), Fidelity("epochs", 1, 9))
+        >>> trials = study.ask(3)
+        >>> study.set_prior({"x": 0.7})
+        >>> study.prior.mode, study.state.history.prior_changes[0].asked
+        ({'x': 0.7}, 3)
+        >>> study.queue(study.prior.mode)
+        >>> study.ask().config, study.replay().exact
+        ({'x': 0.7}, True)
+        """
+
+    @abstractmethod
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
@@ -291,6 +323,30 @@ class BaseStudy(ABC):
             The curves by the id of the trial, with a method `to_frame`.
         """
 
+    def why(self, trial: Trial | int) -> Why:
+        """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
+
+        Only the decisions about this trial are made again, from what was known at that time.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            All facts as values. Print it to read it.
+
+        Raises:
+            TrialError: if the trial is unknown.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1)), Fidelity("epochs", 1, 9), "hyperband")
+        >>> for trial in study.ask(9):
+        ...     _ = study.tell(trial, trial.id)
+        >>> print(study.why(5).sentence)
+        Trial 5 was stopped: it is 6th of 9 on rung 0 of bracket 0, and the first 3 go on.
+        """
+        number = asked_trial(self.state.history, trial).id
+        return explanation(study_facts(self), number)
+
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.
 
@@ -300,6 +356,13 @@ class BaseStudy(ABC):
         problem = self.problem
         events = self.state.history.events
         return replayed(problem.optimizer, problem.seed, problem.start(), events)
+
+
+def study_facts(study: BaseStudy) -> StudyFacts:
+    """What explanations of a study's trials are made of."""
+    problem, state = study.problem, study.state
+    optimizer = problem.optimizer if study.method_known else None
+    return StudyFacts(optimizer, problem.seed, problem.start(), state, study.maximize)
 
 
 @final
@@ -423,6 +486,12 @@ class Study(BaseStudy):
                 self._state = before
                 raise
 
+    def set_prior(self, prior: Prior | Mapping[str, Any] | None) -> None:
+        wanted = checked_prior(prior, self.space, self.fidelity)
+        with self._lock:
+            if not same_prior(wanted, self._state.prior):
+                self._append(PriorChanged(wanted))
+
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
@@ -448,10 +517,11 @@ class Study(BaseStudy):
 
     def trials(self) -> TrialRecords:
         with self._lock:
-            history, told = self._state.history, dict(self._metrics)
+            state, told = self._state, dict(self._metrics)
+        words, history = outcomes_of(self.problem.optimizer.scheduler, state), state.history
         return TrialRecords(
-            trial_record(trial, history, self._maximize, told.get(trial.id, {}))
-            for trial in history.trials
+            trial_record(trial, word, history, self._maximize, told.get(trial.id, {}))
+            for trial, word in zip(history.trials, words, strict=True)
         )
 
     def curves(self) -> Curves:

@@ -231,6 +231,8 @@ COMMANDS = (
     "run new --show quiet",
     "show old 3",
     "show old best",
+    "why old 3",
+    "why old best",
     "plan",
     "retry old",
     "retry old --failed",

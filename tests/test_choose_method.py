@@ -60,7 +60,7 @@ def test_what_is_chosen_runs_on_that_problem(facts: KnownAtStart) -> None:
         (5, 1, "guardband"),
         (12, 1, "guardband+bo"),
         (12, 4, "guardband+bo"),
-        (12, 8, "asha+guard"),
+        (12, 8, "guardband"),
         (1000, 1, "guardband"),
     ],
 )

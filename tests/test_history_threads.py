@@ -16,7 +16,7 @@ import pytest
 from priorband import Config, Fidelity, History, Integer, Space, State, Study, Trial
 from priorband.brackets import brackets_over
 from priorband.cache import CacheKey
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
 from priorband.log.log import Log
 from priorband.samplers import Hypersphere, Perturb
 from priorband.samplers.scores import scores
@@ -32,6 +32,7 @@ def trial(number: int, fidelity: int, slot: Slot | None, **more: Any) -> Trial:
     return Trial(number, Config(n=root), fidelity, slot, parent, origin, root)
 
 
+SPACE = Space({"n": Integer(0, 9, prior=2)})
 START: tuple[Event, ...] = (
     Asked(trial(0, 1, Slot(0, 0))),
     Told(0, 0.5),
@@ -47,13 +48,12 @@ GROWTH: tuple[Event, ...] = (
     Told(4, 0.125),
     Asked(trial(5, 3, None, origin="imported")),
     Told(5, 0.0625),
+    PriorChanged(SPACE.prior),
     Asked(trial(6, 3, Slot(1, 1))),
     Asked(trial(7, 3, Slot(1, 1))),
     Failed(7, "crashed: on purpose"),
     Queued(Config(n=8), None),
 )
-
-SPACE = Space({"n": Integer(0, 9, prior=2)})
 
 Query = Callable[[History], Any]
 
@@ -67,6 +67,10 @@ QUERIES: dict[str, Query] = {
     "repr": repr,
     "upcoming": lambda history: history.upcoming(),
     "trial": lambda history: history.trial(6),
+    "trials_since": lambda history: history.trials_since(1),
+    "before": lambda history: history.before(6, SPACE).events,
+    "prior_number": lambda history: history.prior_number(trial(6, 3, Slot(1, 1))),
+    "from_current_prior": lambda history: history.from_current_prior(trial(0, 1, Slot(0, 0))),
     "outcome": lambda history: history.outcome(2),
     "latest_failures": lambda history: history.latest_failures(1),
     "best_at": lambda history: history.best_at(1),

@@ -53,23 +53,24 @@ LAYERS = {
     "named_methods": "conditions schedulers samplers optimizers",
     "method_names": "schedulers named_methods optimizers",
     "choose_method": "space fidelity ladder named_methods optimizers",
+    "explanations": "trial state guard schedulers samplers optimizers",
     "replay": "trial events state samplers.base optimizers",
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers choose_method arguments",
-    "results": "notebook space trial history",
-    "study": "notebook attribute_hints space fidelity trial events state optimizers replay "
-    "arguments problem results",
+    "results": "notebook space trial history explanations",
+    "study": "notebook attribute_hints space fidelity trial events state optimizers explanations "
+    "replay arguments problem results",
     "timeline": "fidelity ladder trial events history guard space state schedulers samplers "
     "optimizers",
     "storage": "",
-    "durable": "space fidelity trial events log.columns history state conditions schedulers "
-    "samplers optimizers named_methods method_names choose_method replay arguments problem "
-    "results study storage",
+    "durable": "space fidelity trial events log.columns history state guard conditions schedulers "
+    "samplers optimizers named_methods method_names choose_method explanations replay arguments "
+    "problem results study storage",
     "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
-    "arguments problem "
-    "results study storage durable",
+    "explanations arguments problem results study storage durable",
     "repair": "space trial events history problem storage durable",
-    "display": "trial history brackets schedulers timeline storage durable study_analysis",
+    "display": "trial history brackets schedulers explanations timeline storage durable "
+    "study_analysis",
     "benchmarks": "models space fidelity",
     "planning": "space fidelity ladder history state samplers optimizers named_methods "
     "choose_method problem timeline durable display",

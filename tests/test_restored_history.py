@@ -292,3 +292,20 @@ def test_a_study_goes_on_from_a_restored_history() -> None:
         perform(study, act)
         perform(other, act)
     assert shown(other.state.history) == shown(study.state.history)
+
+
+@EXAMPLES
+@given(st.sampled_from(METHODS), ALL, st.booleans())
+def test_a_history_before_a_trial_is_that_of_the_events_until_then(
+    method: str, story: list[Act], from_columns: bool
+) -> None:
+    history = played(method, story).history
+    if from_columns:
+        history = again(history, SPACE, len(history.events) // 2)
+    for trial in history.trials[:: max(len(history) // 4, 1)]:
+        asked = [getattr(e, "trial", None) for e in history.events].index(trial)
+        expected = shown(History.of(history.events[:asked]))
+        assert shown(history.before(trial.id, SPACE)) == expected
+        columns = history.columns(SPACE).first(asked)
+        columns.check()
+        assert shown(History.restored(columns)) == expected

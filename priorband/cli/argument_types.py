@@ -54,6 +54,19 @@ def whole_number(text: str) -> int:
         ) from None
 
 
+def trial_number(text: str) -> int:
+    """The number of a trial.
+
+    >>> trial_number("17")
+    17
+    """
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(
+            f"it must be the number of a trial, such as 17, got {text!r}"
+        )
+    return int(text)
+
+
 def above_zero(text: str) -> float:
     """A number above 0."""
     value = number(text)

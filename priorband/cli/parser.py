@@ -14,11 +14,13 @@ from priorband.cli import (
     init_command,
     plan_command,
     plot_command,
+    prior_set_command,
     repair_commands,
     run_commands,
     show_command,
     status_commands,
     study_files,
+    why_command,
 )
 from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
@@ -174,11 +176,15 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     plan_command.grammar(command)
     status_commands.grammar(command)
     show_command.grammar(command)
+    why_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
+    prior = command("prior", "change the prior of a study")
+    groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
+    prior_set_command.grammar(command)
     export_command.grammar(command)
     plot_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")

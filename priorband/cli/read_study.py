@@ -9,6 +9,7 @@ from priorband.durable.problem_data import problem_from_data
 from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
 from priorband.durable.table_cells import TableFormat
+from priorband.durable.table_outcomes import Schedule
 from priorband.durable.trial_table import TrialTable
 from priorband.errors import DamagedError, FormatError, MethodError
 from priorband.named_methods import optimizer
@@ -31,7 +32,9 @@ def open_for_reading(where: str) -> DurableStudy:
             custom = stored["method"].get(TAG) == "own"
             stand_in = optimizer("random") if custom else None
             problem = problem_from_data(stored, prior=prior, optimizer=stand_in)
-            return DurableStudy(journal, problem)
+            study = DurableStudy(journal, problem)
+            study.method_known = not custom
+            return study
         except BaseException:
             journal.close()
             raise
@@ -48,18 +51,19 @@ def trial_table(
     with closing(journal_at(where, read_only=True)) as journal:
         if not journal.exists():
             raise FormatError(f"There is no study in {journal.where}.{nearby_studies(where)}")
-        created, rungs = creation(journal), tuple[float, ...]()
+        created, schedule = creation(journal), None
         try:
             try:
                 problem = problem_from_data(created.problem)
-                space, rungs = problem.space, problem.start().ladder.fidelities
+                space = problem.space
+                schedule = Schedule(problem.optimizer.scheduler, problem.start())
             except MethodError:  # custom parts, so the rungs are not known
                 space = from_data(created.problem["space"])
         except FormatError as error:
             raise DamagedError(
                 f"{journal.where} is damaged: its problem is invalid: {error}"
             ) from None
-        yield TrialTable(journal, created, space, rungs, form, find_metrics), space
+        yield TrialTable(journal, created, space, schedule, form, find_metrics), space
 
 
 def custom_method(study: DurableStudy) -> str:

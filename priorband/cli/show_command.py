@@ -5,7 +5,7 @@ import json
 import shutil
 import sys
 
-from priorband.cli.argument_types import STUDY, Command
+from priorband.cli.argument_types import STUDY, Command, trial_number
 from priorband.cli.read_study import open_for_reading
 from priorband.display.sparkline import ascii_only
 from priorband.display.text import wrapped
@@ -17,17 +17,9 @@ def grammar(command: Command) -> None:
     """Add the parser of the command."""
     show = command("show", "print everything about one trial")
     show.add_argument("study", metavar="STUDY", help=STUDY)
-    show.add_argument("trial", metavar="TRIAL", type=_number, help="number of the trial")
+    show.add_argument("trial", metavar="TRIAL", type=trial_number, help="number of the trial")
     show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(command=_show)
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(
-            f"it must be the number of a trial, such as 17, got {text!r}"
-        )
-    return int(text)
 
 
 def _show(args: argparse.Namespace) -> int:

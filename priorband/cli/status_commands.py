@@ -25,6 +25,7 @@ from priorband.display.polling import StudyWatcher
 from priorband.display.summary import (
     best_text,
     budget_text,
+    prior_text,
     result_text,
     running_cells,
     startup_text,
@@ -131,6 +132,8 @@ def status_lines(
     yield printable(overview.where)
     yield f"study    {description}, seed {problem.seed}"
     yield f"created  {created}"
+    if overview.prior_changes:
+        yield f"prior    {prior_text(overview)}"
     yield f"budget   {budget_text(overview)}"
     yield f"trials   {trials_text(overview)}"
     yield f"best     {best_text(overview)}"

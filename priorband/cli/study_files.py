@@ -90,7 +90,12 @@ def limits(args: argparse.Namespace) -> Budget | None:
 
 def mismatch_of_file(error: MismatchError, file: StudyFile) -> MismatchError:
     """The error of a study that differs from its file, with what to do about it."""
-    problem = str(error).rpartition("\n")[0] or str(error)
+    problem, _, advice = str(error).rpartition("\n")
+    change = ""
+    if "prior set" in advice:
+        command = f"priorband prior set {file.path} --file {file.path}"
+        change = f", run `{command}` to change the prior of the study"
     return MismatchError(
-        f"{problem}\nUndo the change in {file.path}, or set `study` in it to another place."
+        f"{problem or error}\nUndo the change in {file.path}{change}, or set `study` in it to "
+        "another place."
     )

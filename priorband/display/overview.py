@@ -63,6 +63,19 @@ class Result:
 
 @final
 @frozen
+class ShownChange:
+    """A change of the prior."""
+
+    at: float
+    """When it was made, by the clock of the storage."""
+    before: int
+    """The first trial after it."""
+    worker: str
+    """The process that made it."""
+
+
+@final
+@frozen
 class Overview:
     """The state of a study at one time."""
 
@@ -104,6 +117,7 @@ class Overview:
     """Seconds that trials have spent outside the objective."""
     startup_share: float | None = None
     """The share of the workers' time that this is; None if no worker has recorded it."""
+    prior_changes: tuple[ShownChange, ...] = ()
 
     @property
     def failed(self) -> int:
@@ -155,6 +169,10 @@ def study_overview(
         seconds_left=left,
         startup=ledger.startup,
         startup_share=ledger.startup / both if both else None,
+        prior_changes=tuple(
+            ShownChange(written.at, change.asked, written.worker)
+            for written, change in zip(ledger.prior_changes, history.prior_changes, strict=False)
+        ),
     )
 
 
@@ -203,6 +221,10 @@ def as_json(overview: Overview) -> dict[str, Any]:
         "workers": overview.workers,
         "seconds_left": overview.seconds_left,
         "startup_share": overview.startup_share,
+        "prior_changes": [
+            {"at": moment(change.at), "before_trial": change.before, "worker": change.worker}
+            for change in overview.prior_changes
+        ],
     }
 
 

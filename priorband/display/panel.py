@@ -32,8 +32,8 @@ WIDE = 80  # columns: from here on, everything
 _ALL = ("trial", "rung", "step", "value", "elapsed", "origin", "worker")
 _RUNNING = ((90, _ALL), (66, _ALL[:6]), (40, _ALL[:5]), (0, ("trial", "step", "value")))
 _FINISHED = (
-    (66, ("trial", "rung", "step", "value", "place", "origin")),
-    (0, ("trial", "step", "value", "place")),
+    (66, ("trial", "rung", "step", "value", "place", "outcome", "origin")),
+    (0, ("trial", "step", "value", "place", "outcome")),
 )
 _RIGHT = ("trial", "rung", "step", "value", "place", "elapsed")
 _CORE = 7  # lines: the place, the bar, four lines, and one for the cursor

@@ -15,6 +15,7 @@ from priorband.display.failure_reports import (
 )
 from priorband.display.sparkline import thinned
 from priorband.durable.study import DurableStudy
+from priorband.explanations.outcomes import Outcome, outcome_of
 from priorband.failures import FailureKind, split_reason
 from priorband.schedulers import Hyperband, SuccessiveHalving
 from priorband.schedulers.wrapped import base_plan
@@ -47,6 +48,8 @@ class Finished:
     """Its place among those that have ended in its bracket on its rung, from 1 for the best."""
     of: int
     """How many have ended there."""
+    outcome: Outcome
+    """What became of it, as in tables of trials."""
 
 
 @final
@@ -138,6 +141,13 @@ def place_in_rung(study: DurableStudy, ended: Observation) -> tuple[int | None, 
     return (None if ended.failed else low + 1), total
 
 
+def trial_outcome(study: DurableStudy, number: int) -> Outcome:
+    """What became of a trial, in a word."""
+    scheduler = study.problem.optimizer.scheduler if study.method_known else None
+    outcome = outcome_of(scheduler, study.state, number)
+    return "waiting" if outcome == "running" and number in study.ledger.waiting else outcome
+
+
 def rung_of(study: DurableStudy, fidelity: float) -> int | None:
     """The rung with this fidelity; None if there is none."""
     rungs = study.state.ladder.fidelities
@@ -157,6 +167,7 @@ def _finished(study: DurableStudy, ended: Observation) -> Finished:
         trial.origin,
         place,
         total,
+        trial_outcome(study, trial.id),
     )
 
 

@@ -75,6 +75,7 @@ def finished_cells(finished: Finished) -> dict[str, str]:
         "step": fidelity_text(finished.fidelity),
         "value": finished.failure or value_text(finished.value),
         "place": place,
+        "outcome": finished.outcome,
         "origin": printable(finished.origin),
     }
 

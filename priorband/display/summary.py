@@ -10,6 +10,7 @@ from priorband.display.text import (
     config_lines,
     elapsed_text,
     fidelity_text,
+    moment,
     printable,
     value_text,
 )
@@ -33,6 +34,13 @@ def budget_text(overview: Overview) -> str:
         for name, limit in limits.items()
     ]
     return f"{', '.join(used)} ({overview.share:.0%})".replace("%", " %")
+
+
+def prior_text(overview: Overview) -> str:
+    """When the prior was changed: `changed 2 times, last before trial 42 (2026-11-18 ...)`."""
+    last, count = overview.prior_changes[-1], len(overview.prior_changes)
+    when = f"before trial {last.before} ({moment(last.at)[:19].replace('T', ' ')} UTC)"
+    return f"changed {when}" if count == 1 else f"changed {count} times, last {when}"
 
 
 def trials_text(overview: Overview, kinds: bool = True) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, final
 
 from priorband.display.failure_reports import FailureReport, log_path, trial_failure
-from priorband.display.recent import place_in_rung, rung_of
+from priorband.display.recent import place_in_rung, rung_of, trial_outcome
 from priorband.durable.records import (
     AdoptedRecord,
     AskedRecord,
@@ -20,6 +20,7 @@ from priorband.durable.records import (
 )
 from priorband.durable.study import DurableStudy
 from priorband.errors import FormatError, TrialError
+from priorband.explanations.outcomes import Outcome
 from priorband.failures import FailureKind, failure_reason
 from priorband.storage.journal import Row
 from priorband.trial import Trial
@@ -74,6 +75,8 @@ class TrialDetails:
     failure: FailureReport | None
     settings: tuple[Setting, ...]
     attempts: tuple[AttemptDetails, ...]
+    outcome: Outcome
+    """What became of it, as in tables of trials."""
     children: tuple[int, ...]
     curve: tuple[tuple[float, float], ...]
     """Steps and values that the last attempt has reported."""
@@ -81,16 +84,26 @@ class TrialDetails:
     logs: tuple[Path, ...]
     metrics: Mapping[str, Any]
     remarks: tuple[str, ...]
+    prior: int = 0
+    """With which prior its configuration was chosen: 0 for the one of the beginning."""
+    prior_changes: tuple[int, ...] = ()
+    """Of each change of the prior: the first trial after it."""
 
 
-def trial_details(study: DurableStudy, number: int) -> TrialDetails:
-    """Everything about a trial; raise `TrialError` if there is no such trial."""
+def require_trial(study: DurableStudy, number: int) -> None:
+    """Raise `TrialError` if there is no such trial."""
     history = study.state.history
     if not 0 <= number < len(history):
         known = f"it has trials 0 to {len(history) - 1}" if len(history) else "it has none yet"
         if len(history) == 1:
             known = "it has trial 0 only"
         raise TrialError(f"There is no trial {number} in {study.where}: {known}.")
+
+
+def trial_details(study: DurableStudy, number: int) -> TrialDetails:
+    """Everything about a trial; raise `TrialError` if there is no such trial."""
+    history = study.state.history
+    require_trial(study, number)
     trial, outcome = history.trial(number), history.outcome(number)
     rows = study.journal.trial_rows(number)
     attempts = _attempts(rows, study.maximize)
@@ -111,6 +124,7 @@ def trial_details(study: DurableStudy, number: int) -> TrialDetails:
         failure=trial_failure(study, number) if outcome and outcome.failed else None,
         settings=_settings(study, trial),
         attempts=attempts,
+        outcome=trial_outcome(study, number),
         children=tuple(each.id for each in history.trials[number:] if each.parent == number),
         curve=_curve(study, number, last),
         checkpoint=_checkpoint(study, number, last),
@@ -119,6 +133,8 @@ def trial_details(study: DurableStudy, number: int) -> TrialDetails:
         remarks=tuple(
             record.text for record in map(decode, rows) if isinstance(record, RemarkRecord)
         ),
+        prior=history.prior_number(trial),
+        prior_changes=tuple(change.asked for change in history.prior_changes),
     )
 
 
@@ -142,8 +158,10 @@ def _attempts(rows: list[Row], maximize: bool) -> tuple[AttemptDetails, ...]:
 
 
 def _settings(study: DurableStudy, trial: Trial) -> tuple[Setting, ...]:
-    """All parameters, also those that are not active, beside what the prior finds likely."""
-    parameters, prior = study.space.parameters, study.problem.prior
+    """All parameters, also those that are not active, beside what its prior finds likely."""
+    history, parameters = study.state.history, study.space.parameters
+    priors = [study.problem.prior, *(change.prior for change in history.prior_changes)]
+    prior = priors[history.prior_number(trial)]
     order = {name: place for place, name in enumerate(parameters)}
     own_priors = prior == study.space.prior
     mode: Mapping[str, Any] = prior.mode

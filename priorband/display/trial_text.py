@@ -36,7 +36,10 @@ def trial_lines(details: TrialDetails, width: int) -> Iterator[str]:
     yield _line("trained", _trained(details))
     if trial.slot is not None:
         yield _line("bracket", _bracket(details))
+    yield _line("outcome", details.outcome)
     yield _line("origin", _origin(details))
+    if details.prior_changes:
+        yield _line("prior", _prior(details))
     if details.children:
         yield _line("continued", f"by trial {', '.join(map(str, details.children))}")
     yield ""
@@ -64,6 +67,7 @@ def trial_json(details: TrialDetails) -> dict[str, Any]:
         "study": details.where,
         "trial": trial.id,
         "status": _status(details),
+        "outcome": details.outcome,
         "value": details.value,
         "direction": direction,
         "fidelity": {"name": details.fidelity, "value": trial.fidelity, "full": details.full},
@@ -77,6 +81,7 @@ def trial_json(details: TrialDetails) -> dict[str, Any]:
         "children": list(details.children),
         "config": jsonable(trial.config),
         "prior": {one.name: jsonable(one.prior) for one in details.settings if one.has_prior},
+        "prior_number": details.prior,
         "inactive": [one.name for one in details.settings if not one.active],
         "attempts": [_attempt_json(attempt) for attempt in details.attempts],
         "curve": [[step, jsonable(value)] for step, value in details.curve],
@@ -133,6 +138,14 @@ def _origin(details: TrialDetails) -> str:
     parent = "" if trial.parent is None else f", continues trial {trial.parent}"
     first = "" if trial.root in (trial.id, trial.parent) else f", first tried as trial {trial.root}"
     return f"{printable(trial.origin)}{parent}{first}"
+
+
+def _prior(details: TrialDetails) -> str:
+    """Which of several priors the configuration was chosen with."""
+    number, changes = details.prior, details.prior_changes
+    since = f", set before trial {changes[number - 1]}" if number else ""
+    until = f", changed before trial {changes[number]}" if number < len(changes) else ""
+    return f"{number + 1} of {len(changes) + 1}{since}{until}"
 
 
 def _config_lines(details: TrialDetails) -> Iterator[str]:

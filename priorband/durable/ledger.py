@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, final
 
 from priorband.durable.activity import ActiveTime, active_until, end_of_activity
 from priorband.durable.budget import Budget, Spending
+from priorband.durable.problem_data import changed_prior
 from priorband.durable.records import (
     STARTUP,
     AdoptedRecord,
@@ -19,6 +20,7 @@ from priorband.durable.records import (
     BudgetRecord,
     CreatedRecord,
     FailedRecord,
+    PriorRecord,
     QueuedRecord,
     Record,
     RemarkRecord,
@@ -31,7 +33,7 @@ from priorband.durable.records import (
     number as number_in,
 )
 from priorband.errors import FormatError
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
 from priorband.failures import FAILURE_KINDS, FailureKind, failure_reason
 from priorband.history import History
 from priorband.space.config import Config
@@ -107,6 +109,16 @@ def _attempt_end(attempt: Any, failure: Any, reason: Any, worker: Any) -> Attemp
     return AttemptEnd(attempt, failure, reason, worker)
 
 
+class WrittenChange(NamedTuple):
+    """Who changed the prior, and when. The history says to what, and between which trials."""
+
+    seq: int
+    """The number of the record."""
+    at: float
+    """When it was written, by the storage's clock."""
+    worker: str
+
+
 class RepeatedFailure(NamedTuple):
     """The last failure, and how many trials in a row have failed like this."""
 
@@ -142,6 +154,7 @@ class Ledger:
         """The attempt that ended a trial, where it was not the first."""
         self.failures: Counter[FailureKind] = Counter()
         self.repeated = RepeatedFailure("", 0, 0)
+        self.prior_changes: list[WrittenChange] = []
 
         self.units = 0.0
         """Fidelity units handed out."""
@@ -193,7 +206,7 @@ class Ledger:
             "winners": list(self.winners.items()),
             "failures": dict(self.failures),
             "repeated": list(self.repeated),
-        }
+        } | ({"priors": [*map(list, self.prior_changes)]} if self.prior_changes else {})
 
     def restore(self, data: Mapping[str, Any], history: History) -> None:
         """Take over what `to_data` returned, after the first record was applied.
@@ -210,6 +223,8 @@ class Ledger:
         self.winners = {number: attempt for number, attempt in member(data, "winners", list)}
         self.failures = Counter(member(data, "failures", dict))
         self.repeated = RepeatedFailure(*member(data, "repeated", list))
+        changes = member(data, "priors", list) if "priors" in data else []
+        self.prior_changes = [WrittenChange(*each) for each in changes]
         self._check_restored(history)
 
     def _check_restored(self, history: History) -> None:
@@ -217,8 +232,11 @@ class Ledger:
         free = [number for number, opened in self.running.items() if not opened.held]
         counts = [*self.failures.values(), *self.winners, *self.winners.values()]
         what, times, since = self.repeated
+        changes = [[*map(type, change)] for change in self.prior_changes]
         fits = (
-            list(self.running) == own
+            changes == [[int, float, str]] * len(history.prior_changes)
+            and all(abs(change.at) < math.inf for change in self.prior_changes)
+            and list(self.running) == own
             and self.active.busy == (len(self.running) > len(self.waiting))
             and sorted(self.waiting) == free
             and self.failures.keys() <= {*FAILURE_KINDS}
@@ -247,6 +265,12 @@ class Ledger:
         if record.fidelity is not None:
             self._check_fidelity(record.fidelity)
         return Queued(read(record.config), record.fidelity, record.retry)
+
+    def _prior(self, row: Row, record: PriorRecord, history: History, read: ConfigReader) -> Event:
+        del history, read
+        prior = changed_prior(record.prior, self.problem)
+        self.prior_changes.append(WrittenChange(row.seq, row.at, row.worker))
+        return PriorChanged(prior)
 
     def _asked(self, row: Row, record: AskedRecord, history: History, read: ConfigReader) -> Event:
         trial = _trial(record, history, read)
@@ -339,6 +363,7 @@ _HANDLERS: dict[type, Callable[..., Event | None]] = {
     CreatedRecord: Ledger._created,
     BudgetRecord: Ledger._budget,
     QueuedRecord: Ledger._queued,
+    PriorRecord: Ledger._prior,
     AskedRecord: Ledger._asked,
     AdoptedRecord: Ledger._adopted,
     ReturnedRecord: Ledger._returned,

@@ -5,29 +5,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from priorband.arguments import (
-    checked_fidelity,
-    checked_flag,
-    checked_prior,
-    checked_seconds,
-    checked_seed,
-    checked_space,
-)
-from priorband.choose_method import Auto, as_auto
+from priorband.arguments import checked_flag, checked_seconds
+from priorband.choose_method import Auto
+from priorband.durable.agreed_problem import agreed_problem, require_earlier_prior
 from priorband.durable.messages import allowed_attempts
-from priorband.durable.problem_data import (
-    differences,
-    needed_format,
-    problem_data,
-    problem_from_data,
-)
+from priorband.durable.problem_data import needed_format, problem_data
 from priorband.durable.records import CreatedRecord, checked_body, decode
 from priorband.durable.study import LEASE, PATIENCE, DurableStudy
 from priorband.durable.view import StudyView
 from priorband.errors import ArgumentError, DamagedError, FormatError, MismatchError
 from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
-from priorband.named_methods import optimizer as named_optimizer
 from priorband.numeric import real
 from priorband.optimizers import Optimizer
 from priorband.problem import Problem, make_problem
@@ -65,7 +53,8 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
     """Open the study in a folder or a database; create it if it does not exist.
 
     What is given must agree with what the study was created with; what is not given is taken from
-    the study. Only a new study needs a space.
+    the study. Only a new study needs a space. If the prior was changed since, the one that is given
+    may be any that the study has had. It does not become the study's prior again: use `set_prior`.
 
     Args:
         where: a folder such as "runs/resnet", or a URL such as
@@ -133,10 +122,12 @@ def open_study(  # noqa: PLR0913  # the problem, and how this process takes part
         if not read_only:
             require_own(checkpoints, owner_at(checkpoints), created.study, journal.where)
         given = (space, fidelity, method, seed, prior)
-        problem = _agreed_problem(journal.where, created.problem, given)
+        problem, other = agreed_problem(journal.where, created.problem, given)
         _check_direction(journal.where, created.maximize, maximize)
         patience = 0 if read_only else patience
-        return DurableStudy(journal, problem, checkpoints, lease, retries, patience)
+        study = DurableStudy(journal, problem, checkpoints, lease, retries, patience)
+        require_earlier_prior(study, other)
+        return study
     except BaseException:
         journal.close()
         raise
@@ -231,44 +222,6 @@ def _create(journal: StudyJournal, problem: Problem, maximize: bool) -> None:
         if not (written or transaction.rows):
             view.append(transaction, record)
             transaction.set_version(record.version)
-
-
-def _agreed_problem(where: str, stored: Mapping[str, Any], given: tuple[Any, ...]) -> Problem:
-    """Return the stored problem; raise `MismatchError` if something given differs from it."""
-    space, fidelity, method, seed, prior = given
-    given_object = None if isinstance(prior, Mapping) else prior
-    optimizer = _stated(method)
-    try:
-        known = problem_from_data(stored, prior=given_object, optimizer=optimizer)
-    except FormatError as error:
-        raise DamagedError(f"{where} is damaged: its problem is invalid: {error}") from None
-    its_space = known.space if space is None else checked_space(space)
-    its_fidelity = known.fidelity if fidelity is None else checked_fidelity(fidelity, its_space)
-    its_prior = its_space.prior if prior is None else checked_prior(prior, its_space, its_fidelity)
-    its_seed = known.seed if seed is None else checked_seed(seed)
-    its_optimizer = optimizer or known.optimizer
-    meant = problem_data(Problem(its_space, its_prior, its_fidelity, its_optimizer, its_seed))
-    if prior is None:
-        meant["prior"] = stored["prior"]
-    unlike = differences(stored, meant)
-    if unlike:
-        raise MismatchError(
-            f"The study in {where} was created with other settings:\n  - "
-            + "\n  - ".join(unlike)
-            + "\nTo resume it, use the settings of the study, or leave them out. To start a new "
-            "study with the settings given here, choose another place for it."
-        )
-    return known
-
-
-def _stated(method: str | Optimizer | Auto | None) -> Optimizer | None:
-    """The method that a study must have; None if any will do, as with "auto"."""
-    given = None if method is None else as_auto(method)
-    return named_optimizer(given) if isinstance(given, str) else _unless_auto(given)
-
-
-def _unless_auto(given: Optimizer | Auto | None) -> Optimizer | None:
-    return None if isinstance(given, Auto) else given
 
 
 def _check_direction(where: str, stored: bool, maximize: bool | None) -> None:

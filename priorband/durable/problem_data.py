@@ -24,6 +24,7 @@ from priorband.values import field_defaults
 _LONG = 160
 _PLURALS = ("beliefs", "choices", "probabilities", "samplers", "weights")
 _SINCE_2 = {"step", "when"}
+_OF_PRIORS = ("prior", "confidence")
 _KEYS = ("space", "prior", "fidelity", "method", "seed")
 
 
@@ -37,6 +38,31 @@ def problem_data(problem: Problem) -> dict[str, Any]:
         "method": _part_data(problem.optimizer),
         "seed": to_data(problem.seed),
     }
+
+
+def changed_prior_data(prior: Prior, problem: Mapping[str, Any]) -> Any:
+    """A prior for a study with this problem as data; None where it is the space's own.
+
+    Raises:
+        MethodError: if the prior has custom parts, which other workers could not make.
+    """
+    data = _part_data(prior)
+    if _is_own(data):
+        raise MethodError(
+            "The prior of a stored study can only be changed to one that is made of beliefs: other "
+            f"workers could not make one with custom parts ({data['name']}). Pass a dict of "
+            "beliefs, or pb.from_samples(space, configs)."
+        )
+    space = _typed(problem["space"], Space)
+    return _without_space(prior, data, space, _text(to_data(space)))
+
+
+def changed_prior(data: Any, problem: Mapping[str, Any]) -> Prior:
+    """The prior that `changed_prior_data` described, or a `FormatError`."""
+    if _is_own(data):
+        raise unreadable("The prior was changed to one with custom parts")
+    prior: Prior = _prior_from_data({**problem, "prior": data}, _typed(problem["space"], Space))
+    return prior
 
 
 def needed_format(data: Any) -> int:
@@ -54,10 +80,13 @@ def needed_format(data: Any) -> int:
 
 
 def _prior_data(problem: Problem, space: str) -> Any:
-    data = _part_data(problem.prior)
-    if data[TAG] == "Independent" and _text(data["space"]) == space:
+    return _without_space(problem.prior, _part_data(problem.prior), problem.space, space)
+
+
+def _without_space(prior: Prior, data: dict[str, Any], space: Space, text: str) -> Any:
+    if data[TAG] == "Independent" and _text(data["space"]) == text:
         data["space"] = None
-        return None if problem.prior == problem.space.prior else data
+        return None if prior == space.prior else data
     return data
 
 
@@ -128,6 +157,11 @@ def _is_own(data: Any) -> bool:
     return own
 
 
+def has_own_prior(data: Mapping[str, Any]) -> bool:
+    """Whether a problem's prior is of a class of the user's own, which only they can make."""
+    return _is_own(data["prior"])
+
+
 def _prior_from_data(data: Mapping[str, Any], space: Space) -> Any:
     stored = _ours(data["prior"], "prior")
     if stored is None:
@@ -160,6 +194,35 @@ def differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> list[str
     lines += _lines("fidelity" + f" `{one['name']}`" * (one["name"] == other["name"]), one, other)
     lines += _method_lines(stored["method"], given["method"])
     return lines + list(_lines("seed", stored["seed"], given["seed"]))
+
+
+def with_priors_of(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The data of a given problem, with the priors of the stored one.
+
+    Those of single parameters are replaced only if the parameters are the same otherwise.
+    """
+    same = [*_without_priors(stored).items()] == [*_without_priors(given).items()]
+    space = stored["space"] if same else given["space"]
+    return {**given, "space": space, "prior": stored["prior"]}
+
+
+def _without_priors(data: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name: _text({key: item for key, item in about.items() if key not in _OF_PRIORS})
+        for name, about in _parameters(data).items()
+    }
+
+
+def prior_differences(problem: Mapping[str, Any], current: Prior, given: Prior) -> list[str]:
+    """Where the prior of a study with this problem differs from another one, one line each."""
+    space = _typed(problem["space"], Space)
+    text, sides = _text(to_data(space)), []
+    for prior in (current, given):
+        if isinstance(prior, Independent):
+            prior = Independent(space, prior.densities, prior.mode)
+        data = _without_space(prior, _part_data(prior), space, text)
+        sides.append({**problem, "prior": data})
+    return differences(*sides)
 
 
 def _method_lines(stored: Any, given: Any) -> Iterator[str]:

@@ -3,6 +3,7 @@
     created    the problem, the format and the study's id; always the first record
     budget     the limits; the last such record counts
     queued     a configuration that a person wants tried
+    prior      the prior was changed; the last such record counts
     asked      a trial was handed out to its first attempt, or a result was imported
     adopted    a trial whose attempt had ended was handed out again
     returned   an attempt ended and left its trial to the next one: lost, preempted or retried
@@ -29,6 +30,7 @@ from priorband.numeric import real
 from priorband.storage.journal import (
     BASE_FORMAT,
     FORMAT,
+    PRIOR_FORMAT,
     RETRY_FORMAT,
     Row,
     refuse_version,
@@ -159,6 +161,29 @@ class QueuedRecord:
             fidelity = number(body, "fidelity", least=_SMALLEST)
         retry = member(body, "retry", int) if "retry" in body else None
         return QueuedRecord(body.get("config"), fidelity, retry)
+
+
+@final
+@frozen
+class PriorRecord:
+    """The prior was changed."""
+
+    kind = "prior"
+    trial = None
+    prior: Mapping[str, Any] | None
+    """The new one, as in the problem; None for that of the parameters themselves."""
+
+    def encode(self) -> Body:
+        """The record's body."""
+        return {"prior": self.prior}
+
+    @staticmethod
+    def decode(trial: int | None, body: Body) -> "PriorRecord":
+        """The record from its trial and body, or a `FormatError`."""
+        if trial is not None or body.keys() != {"prior"}:
+            raise FormatError("it is not about the prior alone")
+        prior = body["prior"]
+        return PriorRecord(None if prior is None else member(body, "prior", dict))
 
 
 @final
@@ -361,6 +386,7 @@ Record = (
     CreatedRecord
     | BudgetRecord
     | QueuedRecord
+    | PriorRecord
     | AskedRecord
     | AdoptedRecord
     | ReturnedRecord
@@ -373,6 +399,7 @@ _DECODERS: dict[str, Callable[[int | None, Body], Record]] = {
     "created": CreatedRecord.decode,
     "budget": BudgetRecord.decode,
     "queued": QueuedRecord.decode,
+    "prior": PriorRecord.decode,
     "asked": AskedRecord.decode,
     "adopted": AdoptedRecord.decode,
     "returned": ReturnedRecord.decode,
@@ -395,13 +422,20 @@ def decode(row: Row) -> Record:
 
 def needed_version(created: int, rows: Iterable[Row]) -> int:
     """The version of the format that rows need; `created` is that of the study's creation."""
+    needed = created
     for row in rows:
-        if row.kind == "queued" and '"retry"' in row.body:
+        if row.kind == "prior" or (row.kind == "queued" and '"retry"' in row.body):
             with suppress(FormatError):
-                record = decode(row)
-                if isinstance(record, QueuedRecord) and record.retry is not None:
-                    return max(created, RETRY_FORMAT)
-    return created
+                needed = max(needed, record_version(decode(row)))
+    return needed
+
+
+def record_version(record: Record) -> int:
+    """The version of the format that a record needs, if it is not the first one."""
+    if isinstance(record, PriorRecord):
+        return PRIOR_FORMAT
+    retries = isinstance(record, QueuedRecord) and record.retry is not None
+    return RETRY_FORMAT if retries else BASE_FORMAT
 
 
 def checked_body(record: Record) -> Body:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorband.durable.ledger import Ledger
+from priorband.durable.problem_data import changed_prior, changed_prior_data
 from priorband.durable.records import INVALID, decode, member
 from priorband.durable.view import StudyView
 from priorband.errors import DamagedError, FormatError
@@ -23,6 +24,7 @@ from priorband.space.config_columns import ConfigColumns, column_type
 from priorband.space.space import Space
 from priorband.storage.journal import Journal, Row, StaleError, sealed
 from priorband.storage.snapshot_file import Snapshot, packed
+from priorband.values import replaced
 
 Array = NDArray[Any]
 
@@ -137,6 +139,9 @@ def packed_snapshot(space: Space, history: History, ledger: Ledger) -> bytes | N
         "origins": columns.origins,
         "reasons": columns.reasons,
     }
+    if columns.priors:
+        priors = [changed_prior_data(prior, ledger.problem) for prior in columns.priors]
+        header["priors"] = priors
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     parts = [len(text).to_bytes(_ALIGNMENT, "little")]
     for part in (text, *(array.tobytes() for array in _arrays(columns))):
@@ -147,12 +152,15 @@ def packed_snapshot(space: Space, history: History, ledger: Ledger) -> bytes | N
 def restore(view: StudyView, first: Row, snapshot: Snapshot) -> None:
     """Make a view what a snapshot says; raise one of `INVALID` if the snapshot is not valid."""
     header, columns = _read(snapshot.content, view.problem.space)
-    columns.check()
-    history, ledger = History.restored(columns), view.new_ledger()
-    record = decode(first)
+    ledger, record = view.new_ledger(), decode(first)
     if first.seal != sealed(0, first):
         raise FormatError("the first record is not what was written")
-    ledger.apply(first, record, history, view.read_config)
+    ledger.apply(first, record, History(), view.read_config)
+    stored = member(header, "priors", list) if "priors" in header else []
+    priors = tuple(changed_prior(data, ledger.problem) for data in stored)
+    columns = replaced(columns, priors=priors)
+    columns.check()
+    history = History.restored(columns)
     ledger.restore(member(header, "ledger", dict), history)
     if header["study"] != ledger.study or (ledger.seq, ledger.seal) != snapshot[:2]:
         raise FormatError("it is that of another study")
@@ -210,7 +218,7 @@ def _read(content: memoryview, space: Space) -> tuple[dict[str, Any], Columns]:
     kinds = reader.read(KIND, events)
     by_trial = {name: reader.read(NUMBER, trials) for name in _TRIALS}
     ended, loss, reason = (reader.read(kind, ends) for kind in (NUMBER, LOSS, NUMBER))
-    wishes = events - trials - ends
+    wishes = events - trials - ends - len(header.get("priors", ()))
     wish_fidelity = reader.read(NUMBER, wishes)
     roots = int(np.count_nonzero(by_trial["parent"] == NONE))
     configs, wished = (
@@ -230,6 +238,7 @@ def _read(content: memoryview, space: Space) -> tuple[dict[str, Any], Columns]:
         fidelities=fidelities,
         origins=origins,
         reasons=reasons,
+        priors=(),
     )
     return header, columns
 

@@ -22,6 +22,7 @@ from priorband.arguments import (
     checked_count,
     checked_failure_kind,
     checked_loss,
+    checked_prior,
     checked_seconds,
     json_metrics,
     result_fidelity,
@@ -33,11 +34,14 @@ from priorband.durable.budget import Budget, BudgetLike, Spending, as_budget
 from priorband.durable.clients import Client, OpenedWith
 from priorband.durable.dispatch import Dispatcher
 from priorband.durable.ledger import Ledger
+from priorband.durable.lost_attempts import lost_attempts
 from priorband.durable.messages import Assignment, Idle, Report, allowed_attempts
+from priorband.durable.problem_data import changed_prior_data
 from priorband.durable.records import (
     AskedRecord,
     BudgetRecord,
     FailedRecord,
+    PriorRecord,
     QueuedRecord,
     Record,
     ToldRecord,
@@ -54,13 +58,16 @@ from priorband.durable.turns import (
 )
 from priorband.durable.view import StudyView
 from priorband.errors import ExhaustedError, StorageError
-from priorband.events import Asked, Event, Queued, Told
+from priorband.events import Asked, Event, PriorChanged, Queued, Told
+from priorband.explanations.explanation import explanation
+from priorband.explanations.why import Why
 from priorband.failures import FailureKind, split_reason
 from priorband.problem import Problem
 from priorband.replay import Replay
 from priorband.results.learning_curves import Curves, joined_curves
 from priorband.results.trial_records import TrialRecords
 from priorband.space.config import Config
+from priorband.space.prior import Prior, same_prior
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
 from priorband.storage.heartbeat import Heartbeat
@@ -68,7 +75,7 @@ from priorband.storage.identity import worker_name
 from priorband.storage.journal import Journal, Row, StaleError, Transaction
 from priorband.storage.json_text import to_json
 from priorband.storage.retry import is_permanent
-from priorband.study import BaseStudy
+from priorband.study import BaseStudy, study_facts
 from priorband.trial import Observation, Trial
 
 LEASE = 60.0
@@ -292,6 +299,40 @@ class DurableStudy(BaseStudy):
         call = "queue", to_json(record.encode())
         self._write(call, lambda transaction: self._view.append(transaction, record))
 
+    def set_prior(self, prior: Prior | Mapping[str, Any] | None) -> None:
+        """Replace the prior: all decisions from now on use the new one, those of all workers.
+
+        Workers that run need not be stopped, and trials that run are not affected. Nothing is
+        trained again: to try the mode of the new prior, queue it. A prior that is equal to the
+        present one changes nothing. `state.history.prior_changes` lists the changes, and
+        `ledger.prior_changes` says who made them, and when.
+
+        Args:
+            prior: beliefs by parameter name, or a `Prior` that is made of beliefs; None for the
+                parameters' own priors. A parameter that is left out has no prior.
+
+        Raises:
+            SpaceError: if the prior does not fit the space.
+            MethodError: if the prior is of a class of your own, which other workers could not make.
+
+        >>> import tempfile, priorband as pb
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     space = pb.Space(x=pb.Float(0, 1, prior=0.2))
+        ...     with pb.open_study(folder, space, method="random+prior") as study:
+        ...         study.set_prior({"x": 0.7})
+        ...     with pb.open_study(folder) as again:
+        ...         again.prior.mode
+        {'x': 0.7}
+        """
+        wanted = checked_prior(prior, self.problem.space, self.problem.fidelity)
+        record = PriorRecord(changed_prior_data(wanted, self.ledger.problem))
+
+        def write(transaction: Transaction) -> None:
+            if not same_prior(wanted, self._view.state.prior):
+                self._view.append(transaction, record)
+
+        self._write(("prior", to_json(record.encode())), write)
+
     def add(
         self, config: Mapping[str, Any], loss: Any, fidelity: float | None = None
     ) -> Observation:
@@ -328,6 +369,8 @@ class DurableStudy(BaseStudy):
                 return AskedRecord.of(trial, view.write_config, start)
             case Queued(config, fidelity, retry):
                 return QueuedRecord(view.write_config(config), fidelity, retry)
+            case PriorChanged(prior):
+                return PriorRecord(changed_prior_data(prior, view.ledger.problem))
         opened = view.ledger.running.get(event.trial)
         attempt = opened.attempt if opened else 0
         if isinstance(event, Told):
@@ -344,6 +387,26 @@ class DurableStudy(BaseStudy):
             self._forget_unfinished()
             self._snapshots.read_all_records()
         return super().replay()
+
+    def why(self, trial: Trial | int) -> Why:
+        """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
+
+        Only the decisions about this trial are made again, from what was known at that time.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            All facts as values, with the attempts that were lost. Print it to read it.
+
+        Raises:
+            TrialError: if the trial is unknown.
+        """
+        self._patiently(self.refresh)
+        number = asked_trial(self.state.history, trial).id
+        lost = lost_attempts(self._patiently(lambda: self.journal.trial_rows(number)))
+        waiting = number in self.ledger.waiting
+        return explanation(study_facts(self), number, lost, waiting)
 
     def metrics(self, trial: Trial | int) -> Mapping[str, Any]:
         self._patiently(self.refresh)
@@ -372,7 +435,10 @@ class DurableStudy(BaseStudy):
 
         def read() -> TrialRecords:
             state, ledger = self.refresh(), self.ledger
-            return TrialRecords(stored_trials(self.journal, ledger, state, self.checkpoints))
+            scheduler = study_facts(self).scheduler
+            return TrialRecords(
+                stored_trials(self.journal, ledger, state, scheduler, self.checkpoints)
+            )
 
         return self._patiently(read)
 

@@ -9,10 +9,13 @@ from typing import Any, final
 
 from priorband.durable.ledger import Ledger
 from priorband.durable.records import CreatedRecord
+from priorband.durable.table_outcomes import Schedule
 from priorband.durable.trial_table import TrialTable
+from priorband.explanations.outcomes import outcomes_of
 from priorband.numeric import real
 from priorband.results.learning_curves import Point
 from priorband.results.trial_records import COLUMNS, TrialRecord
+from priorband.schedulers.base import Scheduler
 from priorband.space.config import ReadOnlyDict
 from priorband.state import State
 from priorband.storage.checkpoints import Checkpoints
@@ -40,11 +43,16 @@ class _JsonCells:
 
 
 def stored_trials(
-    journal: Journal, ledger: Ledger, state: State, checkpoints: Checkpoints | None
+    journal: Journal,
+    ledger: Ledger,
+    state: State,
+    scheduler: Scheduler | None,
+    checkpoints: Checkpoints | None,
 ) -> Iterator[TrialRecord]:
     """The records of the trials that a state has."""
     created = CreatedRecord(ledger.study, ledger.problem, ledger.maximize)
-    table = TrialTable(journal, created, state.space, state.ladder.fidelities, _JsonCells())
+    table = TrialTable(journal, created, state.space, Schedule(None, state), _JsonCells())
+    words = outcomes_of(scheduler, state)
     saved = {*checkpoints.held()} if checkpoints else set()
     for trial, (cells, metrics) in zip(state.history.trials, table, strict=False):
         values = json.loads(f"[{','.join(cells[:_MEMBERS])}]")
@@ -53,6 +61,8 @@ def stored_trials(
         if checkpoints and trial.id in saved and row["status"] == "succeeded":
             path = checkpoints.left_by(trial.id, ledger.winners.get(trial.id, 1))
         row |= {"asked": _moment(row["asked"]), "ended": _moment(row["ended"])}
+        if row["outcome"] != "waiting":
+            row["outcome"] = words[trial.id]
         del row["trial"]
         yield TrialRecord(
             id=trial.id, config=trial.config, metrics=dict(metrics), checkpoint=path, **row

@@ -11,14 +11,16 @@ What may follow what in a study is defined by the `Ledger`. The same rules are c
 import sys
 from array import array
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn, final
 
+from priorband.durable.problem_data import changed_prior
 from priorband.durable.records import (
     INVALID,
     AdoptedRecord,
     CreatedRecord,
+    PriorRecord,
     QueuedRecord,
     ReturnedRecord,
     decode,
@@ -31,6 +33,7 @@ from priorband.durable.table_cells import (
     EndReader,
     TableFormat,
 )
+from priorband.durable.table_outcomes import OUTCOMES, Schedule, TrialFacts
 from priorband.errors import DamagedError, FormatError
 from priorband.results.trial_records import COLUMNS as COLUMNS
 from priorband.space.space import Space
@@ -59,7 +62,8 @@ class TrialTable:
         journal: where the records are stored.
         created: the record of the study's creation.
         space: the search space.
-        rungs: the fidelity of each rung; empty if the rungs are not known.
+        schedule: the scheduler and the state before the first trial; None if the method is not
+            known.
         form: how values are written.
         find_metrics: whether to find the names of all metrics, which takes longer.
 
@@ -72,17 +76,20 @@ class TrialTable:
         journal: Journal,
         created: CreatedRecord,
         space: Space,
-        rungs: Sequence[float],
+        schedule: Schedule | None,
         form: TableFormat,
         find_metrics: bool = False,
     ) -> None:
         self._journal = journal
+        self._problem = created.problem
         self._full = created.full
-        self._rungs = rungs
+        self._rungs = schedule.start.ladder.fidelities if schedule else ()
+        self._facts = TrialFacts(created.full)
         self._read_config = config_reader(space)
         self._form = form
         self._worker_cell = lru_cache(1000)(form.text)
         self._status = {name: form.text(name) for name in _STATUS}
+        self._outcome_cell = {name: form.text(name) for name in OUTCOMES}
         self._asked_reader = AskedReader(space, form)
         self._end_reader = EndReader(form, created.maximize)
         # By trial: the number of the record that asked it, and of the one that ended it, or 0.
@@ -94,6 +101,8 @@ class TrialTable:
         # By metric: the first trial that has it, and its position among the metrics there.
         self._metrics: dict[str, tuple[int, int]] | None = {} if find_metrics else None
         self._scan()
+        self._outcomes = self._facts.outcomes(schedule)
+        del self._facts  # it is large
 
     def __len__(self) -> int:
         """The number of trials."""
@@ -130,12 +139,14 @@ class TrialTable:
             self._asked.append(number)
             self._ended.append(0)
             self._succeeded.append(0)
+            self._facts.ask(trial, body)
         elif kind in ("told", "failed"):
             if trial is None or not self._running(trial):
                 raise FormatError(f"trial {trial} is not running")
             self._ended[trial] = number
             self._succeeded[trial] = kind == "told"
             self._waiting.discard(trial)
+            self._facts.end(trial, body if kind == "told" else None)
             if self._metrics is not None and ('"metrics"' in body or "\\u" in body):
                 self._note_metrics(trial, from_json(body).get("metrics"))
         elif (number == 1) != (kind == "created"):
@@ -149,6 +160,9 @@ class TrialTable:
                 self._read_config(queued.config)
                 self._check_fidelity(queued.fidelity or 0)
                 self._queued.append(row.seq)
+                self._facts.queue(queued.fidelity, queued.retry)
+            case PriorRecord() as changed:
+                self._facts.change_prior(changed_prior(changed.prior, self._problem))
             case ReturnedRecord() as returned:
                 trial = returned.trial
                 held = self._running(trial) and trial not in self._waiting
@@ -254,6 +268,7 @@ class TrialTable:
             which, kind, reason, value, loss, cost, taken, metrics = end
             status = "succeeded" if self._succeeded[trial] else "failed"
             ended = form.time(row.at)
+        outcome = "waiting" if status == "waiting" else OUTCOMES[self._outcomes[trial]]
         if which > 1:
             begun = found[self._adopted[trial][which - 2]]
         if self._ended[trial]:
@@ -267,6 +282,7 @@ class TrialTable:
             asked.origin_cell,
             asked.fidelity_cell,
             self._status[status],
+            self._outcome_cell[outcome],
             kind,
             reason,
             value,

@@ -11,16 +11,15 @@ from typing import NoReturn, final
 
 from priorband.durable.activity import pause_remark
 from priorband.durable.ledger import Ledger
-from priorband.durable.records import INVALID, QueuedRecord, Record, decode, sealed_row
+from priorband.durable.records import INVALID, Record, decode, record_version, sealed_row
 from priorband.durable.serialize import config_reader, config_writer
 from priorband.errors import DamagedError
 from priorband.history import History
 from priorband.problem import Problem
 from priorband.storage.heartbeat import PAUSE
 from priorband.storage.high_water import salvage_hint
-from priorband.storage.journal import RETRY_FORMAT, Row, Transaction, sealed
+from priorband.storage.journal import BASE_FORMAT, Row, Transaction, sealed
 from priorband.trial import Trial
-from priorband.values import replaced
 
 MANY = 2_000
 
@@ -50,7 +49,7 @@ class StudyView:
 
     def begin_with(self, history: History, ledger: Ledger) -> None:
         """Go on from what a snapshot says."""
-        self.state, self.ledger = replaced(self.state, history=history), ledger
+        self.state, self.ledger = self.state.with_history(history), ledger
 
     def apply(self, rows: Sequence[Row]) -> None:
         """Take in rows that follow the last one; raise `DamagedError` at one that is invalid."""
@@ -76,7 +75,7 @@ class StudyView:
                     history = history.after(event)
             except INVALID as error:
                 self._damaged(f"record {row.seq} ({row.kind:.20}) is invalid: {error}")
-        self.state = replaced(self.state, history=history)
+        self.state = self.state.with_history(history)
 
     def append(
         self,
@@ -114,8 +113,9 @@ class StudyView:
         before, writer = self.ledger, worker or self.worker
         row = sealed_row(record, before.seq + 1, writer, transaction.now, before.seal)
         transaction.append(row)
-        if isinstance(record, QueuedRecord) and record.retry is not None:
-            transaction.set_version(RETRY_FORMAT)
+        version = record_version(record)
+        if version != BASE_FORMAT and not self.ledger.prior_changes:  # or else it is the newest
+            transaction.set_version(version)
         read = self.read_config if trial is None else lambda _: trial.config
         event = self.ledger.apply(row, record, self.state.history, read)
         if event is not None:

@@ -2,51 +2,69 @@
 
     python -m priorband.experiments.compare_with_peers --results FOLDER --data DATA
 
-It needs the extras `surrogates`, `peers` (Optuna), `neps` and `smac`; a library that is missing is
-left out, and the table says so. Every run may spend 20 full trainings. Results are appended to
-`peers.jsonl` in the folder, and an interrupted command continues where it stopped. It writes
-`peers.md`: regret in points (0 is the best known loss, 100 the median of random full trainings)
-after 5, 12 and 20 trainings, with standard errors between problems.
+It needs the extra `surrogates`, and `peers` (Optuna), `neps` or `smac`; the methods of a library
+that is missing are left out. NePS and Optuna need different versions of BoTorch: run the command
+once in an environment of each, with the same folder. Set OMP_NUM_THREADS=1, which makes the CPU
+times comparable.
+
+Every run may spend 20 full trainings. Results are appended to `peers.jsonl` in the folder, and an
+interrupted command continues where it stopped. It writes `peers.md`: regret in points (0 is the
+best known loss, 100 the median of random full trainings) after 5, 12 and 20 trainings, and paired
+differences from our methods, with standard errors between problems. The seeds are confirmation
+seeds, which have not been used to choose the rules of any method here.
 """
 
 import argparse
 import json
 import math
-import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
-import numpy as np
-
 from priorband.analysis.curves import incumbent_curve, value_at
-from priorband.analysis.scale import CAP, RegretScale, regret_scale
+from priorband.analysis.scale import RegretScale
 from priorband.arguments import checked_count
 from priorband.benchmarks.base import Benchmark
-from priorband.benchmarks.catalogue import benchmark
-from priorband.benchmarks.priors import QUALITIES, benchmark_prior
-from priorband.errors import ExtraError
-from priorband.experiments.cases import ignores_prior
+from priorband.benchmarks.catalogue import benchmark, catalogue_entry
+from priorband.errors import FormatError
+from priorband.experiments.cases import (
+    FIRST_CONFIRMATION_SEED,
+    FLAT_PRIOR,
+    Case,
+    ignores_prior,
+)
 from priorband.experiments.peers import neps_peers, optuna_peers, smac_peers
+from priorband.experiments.peers.comparison_table import (
+    BUDGETS,
+    PRIORS,
+    Key,
+    StoredRun,
+    difference_table,
+    regret_table,
+)
 from priorband.experiments.peers.training_log import TrainingLog
-from priorband.space.prior import Independent
-from priorband.study import Study
+from priorband.experiments.prior_centres import paper_centres
+from priorband.experiments.regret_scales import regret_scales
+from priorband.experiments.rules import CaseSetup, Centres, set_up_case
+from priorband.values import replaced
 from priorband.workers.simulation import simulate
 
 Run = Callable[[TrainingLog, Mapping[str, Any] | None, int], None]
-Key = tuple[str, str, str, int]
-BUDGETS = (5, 12, 20)
 OURS = ("hyperband", "priorband", "guardband", "guardband+bo", "pibo")
-FLAT = "flat"
-PRIORS = (*QUALITIES, FLAT)
+REFERENCES = ("guardband", "guardband+bo")
+"""Our methods from which paired differences are taken."""
 PROBLEMS = (
     *("hartmann3-good", "hartmann6-bad", "lcbench-3945", "lcbench-7593", "lcbench-34539"),
     *("pd1-imagenet-standin", "taskset-imdb_patch32_GRU128_bs128", "mixed-cifar10"),
 )
 FILE, TABLE_FILE = "peers.jsonl", "peers.md"
+BEGIN, END = "<!-- tables of compare_with_peers -->", "<!-- end of tables -->"
+"""The marks in a document between which `--document` writes the tables."""
 
 
 @final
@@ -55,46 +73,43 @@ class Peer(NamedTuple):
 
     run: Run
     package: str
-    seeds: int
-    """The largest number of seeds: a run of some takes ten seconds."""
+    modules: tuple[str, ...]
+    """What it imports, before CPU time is taken."""
 
 
+_NEPS = ("neural-pipeline-search", ("neps", "torch"))
 PEERS = {
-    "optuna-tpe-hyperband": Peer(optuna_peers.run_tpe_hyperband, "optuna", 50),
-    "optuna-gp": Peer(optuna_peers.run_gp, "optuna", 50),
-    "neps-priorband": Peer(neps_peers.run_priorband, "neural-pipeline-search", 50),
-    "neps-pibo": Peer(neps_peers.run_pibo, "neural-pipeline-search", 3),
-    "smac-multi-fidelity": Peer(smac_peers.run_multi_fidelity, "smac", 5),
+    "optuna-tpe-hyperband": Peer(optuna_peers.run_tpe_hyperband, "optuna", ("optuna",)),
+    "optuna-gp": Peer(optuna_peers.run_gp, "optuna", ("optuna", "torch")),
+    "neps-priorband": Peer(neps_peers.run_priorband, *_NEPS),
+    "neps-pibo": Peer(neps_peers.run_pibo, *_NEPS),
+    "smac-multi-fidelity": Peer(smac_peers.run_multi_fidelity, "smac", ("smac",)),
 }
 METHODS = (*OURS, *PEERS)
 
 
-class StoredRun(NamedTuple):
-    """The incumbent's losses after full training at each budget, or why there are none."""
-
-    values: list[float]
-    seconds: float
-    """CPU time, that of the benchmark included."""
-    error: str
-
-
-def run_values(method: str, bench: Benchmark, quality: str, seed: int) -> list[float]:
+def run_values(case: Case, bench: Benchmark, centres: Centres) -> list[float]:
     """The loss of one run's incumbent after a full training, at each budget."""
-    prior = None if quality == FLAT else benchmark_prior(bench, quality, seed)
-    if method not in PEERS:
-        return _our_values(bench, method, prior, seed)
-    log = TrainingLog(bench, max(BUDGETS))
-    PEERS[method].run(log, None if prior is None else prior.mode, seed)
+    if case.method not in PEERS:
+        return _our_values(set_up_case(case, bench, centres))
+    setup = set_up_case(replaced(case, method="random"), bench, centres)
+    log = TrainingLog(setup.benchmark, case.budget)
+    mode = None if case.prior == FLAT_PRIOR else setup.study.prior.mode
+    PEERS[case.method].run(log, mode, case.seed)
     return log.values(BUDGETS)
 
 
-def _our_values(bench: Benchmark, method: str, prior: Independent | None, seed: int) -> list[float]:
-    study = Study(bench.space, bench.fidelity, method, seed, prior)
-    runs = simulate(study, bench, budget=max(BUDGETS))
-    at_full = bench.evaluate_many([run.outcome.config for run in runs], bench.fidelity.high)
-    losses = [run.outcome.loss for run in runs]
-    costs = [run.cost for run in runs]
-    curve = incumbent_curve(costs, losses, at_full, full=bench.fidelity.high)
+def _our_values(setup: CaseSetup) -> list[float]:
+    bench = setup.benchmark
+    runs = simulate(setup.study, bench, budget=max(BUDGETS))
+    full = bench.fidelity.high
+    curve = incumbent_curve(
+        [run.cost for run in runs],
+        [run.outcome.loss for run in runs],
+        bench.evaluate_many([run.outcome.config for run in runs], full),
+        full=full,
+        configs=[run.outcome.trial.root for run in runs],
+    )
     return [value_at(curve, budget) for budget in BUDGETS]
 
 
@@ -104,39 +119,47 @@ def stored_runs(path: Path) -> dict[Key, StoredRun]:
     lines = [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
     return {
         (r["method"], r["problem"], r["prior"], r["seed"]): StoredRun(
-            r["values"], r["seconds"], r["error"]
+            r["values"], r["seconds"], r["error"], r["package"]
         )
         for r in lines
     }
 
 
+def missing_cases(
+    done: Collection[Key], problems: Iterable[str], methods: Sequence[str], seeds: Iterable[int]
+) -> Iterator[Case]:
+    """The cases that are not done yet, seed by seed."""
+    for seed, problem, quality, method in product(seeds, problems, PRIORS, methods):
+        once = ignores_prior(method) and quality != FLAT_PRIOR
+        if not once and (method, problem, quality, seed) not in done:
+            yield Case("paper", problem, quality, method, 1, seed, max(BUDGETS))
+
+
 def run_missing(
-    path: Path, problems: Mapping[str, Benchmark], methods: Sequence[str], seeds: int
+    path: Path, cases: Iterable[Case], problems: Mapping[str, Benchmark], centres: Centres
 ) -> None:
-    """Run what is not stored yet, seed by seed. A run that raises an error is stored as failed."""
-    done = stored_runs(path)
+    """Run cases, and append their results to a file. A run that raises an error is failed."""
     _drop_torn_line(path)
-    for seed, problem, quality, method in product(range(seeds), problems, PRIORS, methods):
-        if method in PEERS and seed >= PEERS[method].seeds:
-            continue
-        if ignores_prior(method) and quality != FLAT:
-            continue
-        if (method, problem, quality, seed) not in done:
-            run = _run(method, problems[problem], quality, seed)
-            key = {"method": method, "problem": problem, "prior": quality, "seed": seed}
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(key | run._asdict()) + "\n")
+    for case in cases:
+        run = _run(case, problems[case.benchmark], centres)
+        key: dict[str, Any] = {"method": case.method, "problem": case.benchmark}
+        key |= {"prior": case.prior, "seed": case.seed}
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(key | run._asdict()) + "\n")
 
 
-def _run(method: str, bench: Benchmark, quality: str, seed: int) -> StoredRun:
+def _run(case: Case, bench: Benchmark, centres: Centres) -> StoredRun:
+    peer = PEERS.get(case.method)
+    for module in peer.modules if peer else ():
+        import_module(module)
     start = time.process_time()
     try:
-        values, error = run_values(method, bench, quality, seed), ""
-    except ExtraError:
-        raise
+        values, error = run_values(case, bench, centres), ""
     except Exception as problem:  # whatever another library raises
         values, error = [math.nan] * len(BUDGETS), f"{type(problem).__name__}: {problem}"
-    return StoredRun(values, time.process_time() - start, error)
+    seconds = time.process_time() - start
+    package = peer.package if peer else "priorband"
+    return StoredRun(values, seconds, error, f"{package} {version(package)}")
 
 
 def _drop_torn_line(path: Path) -> None:
@@ -146,57 +169,28 @@ def _drop_torn_line(path: Path) -> None:
             file.truncate(data.rfind(b"\n") + 1)
 
 
-def table(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> Iterator[str]:
-    """The lines of a table in markdown: mean regret over problems, with its standard error."""
-    budgets = " | ".join(f"{budget}x" for budget in BUDGETS)
-    yield f"| prior | method | {budgets} | problems | seeds | failed | CPU s a run |"
-    yield "|---|---|" + "---|" * (len(BUDGETS) + 4)
-    for quality, method in product(PRIORS, METHODS):
-        prior = FLAT if ignores_prior(method) else quality
-        cell = {k: run for k, run in runs.items() if k[0] == method and k[2] == prior}
-        if cell:
-            yield f"| {quality} | {method} | {_cells(cell, scales)} |"
+def tables(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> str:
+    """All tables in markdown, with the versions of what was run and the names of what was not."""
+    lines = ["Regret:", "", *regret_table(runs, scales, METHODS)]
+    for reference in REFERENCES:
+        lines += ["", f"Regret minus that of `{reference}` on the same problems and seeds:", ""]
+        lines += difference_table(runs, scales, METHODS, reference)
+    missing = ", ".join(sorted(set(METHODS) - {key[0] for key in runs})) or "nothing"
+    packages = ", ".join(sorted({run.package for run in runs.values()}))
+    return "\n".join([*lines, "", f"Versions: {packages}. Not run: {missing}.", ""])
 
 
-def _cells(runs: Mapping[Key, StoredRun], scales: Mapping[str, RegretScale]) -> str:
-    problems = sorted({key[1] for key in runs} & scales.keys())
-    means = []
-    for problem in problems:
-        values = [run.values for key, run in runs.items() if key[1] == problem and not run.error]
-        points = scales[problem].points(np.array(values).reshape(-1, len(BUDGETS)))
-        if len(points):
-            means.append(np.where(np.isnan(points), CAP, points).mean(axis=0))
-    columns = np.array(means).reshape(-1, len(BUDGETS)).T.tolist()
-    regrets = [
-        f"{statistics.fmean(column):.1f} ± {statistics.stdev(column) / math.sqrt(len(column)):.1f}"
-        if len(column) > 1
-        else f"{column[0]:.1f}"
-        if column
-        else "–"
-        for column in columns
-    ]
-    failed = sum(bool(run.error) for run in runs.values())
-    seconds = statistics.fmean(run.seconds for run in runs.values())
-    seeds = len({key[3] for key in runs})
-    return " | ".join([*regrets, str(len(means)), str(seeds), str(failed), f"{seconds:.2f}"])
-
-
-def versions() -> str:
-    """The other libraries and their versions, as text."""
-    found = dict.fromkeys(peer.package for peer in PEERS.values())
-    return ", ".join(f"{package} {_version(package)}" for package in found)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed: not run"
+def with_tables(document: str, text: str) -> str:
+    """A document with the tables between its two marks."""
+    before, begin, rest = document.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise FormatError(f"The document needs two lines, {BEGIN!r} and {END!r}.")
+    return f"{before}{begin}\n\n{text}\n{end}{after}"
 
 
 def _installed(methods: Sequence[str]) -> list[str]:
-    missing = "not installed: not run"
-    return [m for m in methods if m not in PEERS or _version(PEERS[m].package) != missing]
+    return [m for m in methods if m not in PEERS or all(map(find_spec, PEERS[m].modules))]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -211,15 +205,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, metavar="NAME")
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
     parser.add_argument("--seeds", type=int, default=10, help="runs of each method (default 10)")
+    parser.add_argument("--document", type=Path, help="a file to write the tables into, too")
     options = parser.parse_args(arguments)
     checked_count("seeds", options.seeds)
-    problems = {name: benchmark(name, options.data) for name in options.problems}
     options.results.mkdir(parents=True, exist_ok=True)
     path = options.results / FILE
-    run_missing(path, problems, _installed(options.methods), options.seeds)
-    scales = {name: regret_scale(bench) for name, bench in problems.items()}
-    text = "\n".join([*table(stored_runs(path), scales), "", f"Versions: {versions()}.", ""])
+    problems = {name: benchmark(name, options.data) for name in options.problems}
+    entries = [catalogue_entry(name) for name in problems]
+    seeds = range(FIRST_CONFIRMATION_SEED, FIRST_CONFIRMATION_SEED + options.seeds)
+    todo = [*missing_cases(stored_runs(path), problems, _installed(options.methods), seeds)]
+    run_missing(path, todo, problems, paper_centres(entries, options.data, options.results))
+    scales = regret_scales(entries, options.data, options.results)
+    text = tables(stored_runs(path), scales)
     (options.results / TABLE_FILE).write_text(text, encoding="utf-8")
+    if options.document is not None:
+        document = options.document.read_text(encoding="utf-8")
+        options.document.write_text(with_tables(document, text), encoding="utf-8")
     print(text)
 
 

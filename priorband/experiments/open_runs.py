@@ -73,7 +73,7 @@ def write_study(study: Study, where: str | Path) -> None:
         fidelity=study.fidelity,
         method=study.optimizer,
         seed=study.seed,
-        prior=study.prior,
+        prior=study.problem.prior,
     ) as durable:
         if len(durable.state.history):
             raise DataError(f"There is already a study in {durable.where}. Choose another place.")

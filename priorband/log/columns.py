@@ -12,9 +12,10 @@ from typing import Any, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.events import Asked, Event, Failed, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Told
 from priorband.space.config import Config
 from priorband.space.config_columns import ConfigColumns
+from priorband.space.prior import Prior
 from priorband.space.space import Space
 from priorband.trial import QUEUED
 from priorband.values import frozen
@@ -22,7 +23,7 @@ from priorband.values import frozen
 Ints = NDArray[np.int32]
 T = TypeVar("T")
 
-ASKED, TOLD, FAILED, WISHED = range(4)
+ASKED, TOLD, FAILED, WISHED, CHANGED = range(5)
 NONE = -1
 EXACT = 2**53  # integers up to here are exact as floats
 MOST = 2**31 - 1
@@ -36,7 +37,7 @@ class Columns:
     """Events in order. A number of `NONE` (-1) stands for None."""
 
     kinds: NDArray[np.uint8]
-    """Of each event: whether it is `Asked`, `Told`, `Failed` or `Queued`, from 0 to 3."""
+    """Of each event, from 0 to 4: `Asked`, `Told`, `Failed`, `Queued` or `PriorChanged`."""
 
     fidelity: Ints
     """Of each trial, by id: its fidelity, as an index into `fidelities`."""
@@ -64,6 +65,8 @@ class Columns:
     """All fidelities in the order in which they came up; 1 and 1.0 are not the same here."""
     origins: tuple[str, ...]
     reasons: tuple[str, ...]
+    priors: tuple[Prior, ...] = ()
+    """Of each `PriorChanged`, in order: the new prior."""
 
     @staticmethod
     def empty(space: Space) -> "Columns":
@@ -94,6 +97,30 @@ class Columns:
         for event in events:
             writer.add(event)
         return writer.columns(self)
+
+    def first(self, length: int) -> "Columns":
+        """The columns of the first events only."""
+        kinds = self.kinds[:length]
+        asked, told, failed, wished, changed = np.bincount(kinds, minlength=5).tolist()
+        ended, roots = told + failed, np.count_nonzero(self.parent[:asked] == NONE)
+        return Columns(
+            kinds=kinds,
+            fidelity=self.fidelity[:asked],
+            bracket=self.bracket[:asked],
+            rung=self.rung[:asked],
+            parent=self.parent[:asked],
+            origin=self.origin[:asked],
+            configs=self.configs.first(int(roots)),
+            ended=self.ended[:ended],
+            loss=self.loss[:ended],
+            reason=self.reason[:ended],
+            wish_fidelity=self.wish_fidelity[:wished],
+            wishes=self.wishes.first(wished),
+            fidelities=self.fidelities,
+            origins=self.origins,
+            reasons=self.reasons,
+            priors=self.priors[:changed],
+        )
 
     def check(self) -> None:
         """Raise `ValueError` unless these columns can be those of a history."""
@@ -135,6 +162,7 @@ class _ColumnWriter:
         self.wishes: list[Config] = []
         self.fidelities = _ValueTable(before.fidelities, _kind_and_value)
         self.origins, self.reasons = _ValueTable(before.origins), _ValueTable(before.reasons)
+        self.priors: list[Prior] = []
 
     def add(self, event: Event) -> None:
         if isinstance(event, Asked):
@@ -152,6 +180,9 @@ class _ColumnWriter:
         elif isinstance(event, Failed):
             self.kinds.append(FAILED)
             self.ends.append((event.trial, math.inf, self.reasons.index(event.reason)))
+        elif isinstance(event, PriorChanged):
+            self.kinds.append(CHANGED)
+            self.priors.append(event.prior)
         else:
             if event.retry is not None:
                 raise OverflowError("There is no column for retried trials.")
@@ -185,6 +216,7 @@ class _ColumnWriter:
             fidelities=tuple(self.fidelities.values),
             origins=tuple(self.origins.values),
             reasons=tuple(self.reasons.values),
+            priors=(*before.priors, *self.priors),
         )
 
 
@@ -200,15 +232,16 @@ def _longer(column: Ints, values: Sequence[int]) -> Ints:
 
 
 def _lengths_fit(the: Columns) -> bool:
-    if len(the.kinds) and the.kinds.max() > WISHED:
+    if len(the.kinds) and the.kinds.max() > CHANGED:
         return False
-    asked, told, failed, wished = np.bincount(the.kinds, minlength=4).tolist()
+    asked, told, failed, wished, changed = np.bincount(the.kinds, minlength=5).tolist()
     trials: list[Sized] = [the.fidelity, the.bracket, the.rung, the.parent, the.origin]
     ends: list[Sized] = [the.ended, the.loss, the.reason]
     wishes: list[Sized] = [the.wish_fidelity, the.wishes]
     lengths = {*map(len, trials)}, {*map(len, ends)}, {*map(len, wishes)}
     roots = np.count_nonzero(the.parent == NONE)
-    return lengths == ({asked}, {told + failed}, {wished}) and len(the.configs) == roots
+    fit = lengths == ({asked}, {told + failed}, {wished}) and len(the.configs) == roots
+    return fit and len(the.priors) == changed
 
 
 def _tables_fit(the: Columns) -> bool:

@@ -9,11 +9,14 @@ from math import inf
 from threading import RLock
 from typing import final
 
+import numpy as np
+
 from priorband.cache import Cache
-from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.log.columns import Columns
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
+from priorband.log.columns import ASKED, Columns
 from priorband.log.indexes import Indexes, Observations, Outcomes, Trials
 from priorband.log.lazy_list import LazyList
+from priorband.log.prior_change import PriorChange
 from priorband.log.restored import Restored
 from priorband.space.space import Space
 from priorband.trial import IMPORTED, QUEUED, Observation, Trial, retried_trial
@@ -45,6 +48,7 @@ class Log:
         self.retry_of: dict[int, int] = {}
         """By trial: the failed one whose place it has."""
         self.drawn = 0
+        self.prior_changes: list[PriorChange] = []
 
         # Observations: all, failures, and the best one by fidelity.
         self.observations: Observations = []
@@ -71,6 +75,7 @@ class Log:
         self.best_at = restored.best_at
         self.best, self.success_count = restored.best, restored.success_count
         self.spent = restored.spent
+        self.prior_changes = restored.prior_changes
 
     @cached_property
     def indexes(self) -> Indexes:
@@ -81,7 +86,7 @@ class Log:
         for event in self.events[len(restored.columns) :]:
             if isinstance(event, Asked):
                 indexes.ask(event.trial, self.retry_of.get(event.trial.id))
-            elif not isinstance(event, Queued):
+            elif isinstance(event, Told | Failed):
                 ended = self.outcomes[event.trial]
                 assert ended is not None
                 indexes.end(ended)
@@ -95,6 +100,9 @@ class Log:
             self._end(Observation(self.running.pop(event.trial), event.loss))
         elif isinstance(event, Failed):
             self._end(Observation(self.running.pop(event.trial), inf, event.reason))
+        elif isinstance(event, PriorChanged):
+            counts = len(self.trials), len(self.observations)
+            self.prior_changes.append(PriorChange(event.prior, *counts))
         elif event.retry is None:
             self.queue.append(event)
         else:
@@ -109,6 +117,20 @@ class Log:
             columns = Columns.empty(space)
         self.columns = columns = columns.extended(self.events[len(columns) : length])
         return columns
+
+    def asked_at(self, number: int) -> int:
+        """How many events came before the one that asked a trial."""
+        start = 0
+        if self.columns is not None:
+            asked = np.flatnonzero(self.columns.kinds == ASKED)
+            if number < len(asked):
+                return int(asked[number])
+            start = len(self.columns)
+        for position in range(start, self.length):
+            event = self.events[position]
+            if isinstance(event, Asked) and event.trial.id == number:
+                return position
+        raise IndexError(f"There is no trial {number}.")
 
     def cost(self, trial: Trial) -> float:
         """The cost of a trial in fidelity units: its fidelity, less that of its parent."""
@@ -134,6 +156,13 @@ class Log:
             self.drawn += 1
         if "indexes" in self.__dict__:
             self.indexes.ask(trial, failed)
+
+    def first_choice(self, trial: Trial) -> int:
+        """The trial for which a trial's configuration was chosen, before promotions and retries."""
+        number = trial.root
+        while (failed := self.retry_of.get(number)) is not None:
+            number = self.trials[failed].root
+        return number
 
     def _queue_retry(self, event: Queued, failed: int) -> None:
         ended = self.outcomes[failed] if 0 <= failed < len(self.outcomes) else None

@@ -8,9 +8,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from priorband.events import Asked, Event, Failed, Queued, Told
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
 from priorband.log.columns import (
     ASKED,
+    CHANGED,
     FAILED,
     LOSS,
     NONE,
@@ -22,6 +23,7 @@ from priorband.log.columns import (
 )
 from priorband.log.indexes import Indexes, Members, SlotTrials
 from priorband.log.lazy_list import LazyList
+from priorband.log.prior_change import PriorChange
 from priorband.space.config import Config
 from priorband.trial import IMPORTED, Observation, Slot, Trial
 
@@ -46,7 +48,7 @@ class Restored:
 
         # Of each event: how many of its kind came before it.
         self._nth = np.empty(len(kinds), np.int64)
-        for of_kind in (kinds == ASKED, self._is_end, kinds == WISHED):
+        for of_kind in (kinds == ASKED, self._is_end, kinds == WISHED, kinds == CHANGED):
             self._nth[of_kind] = np.arange(np.count_nonzero(of_kind))
         self._fidelity = np.array(the.fidelities, LOSS)[the.fidelity]
 
@@ -110,6 +112,8 @@ class Restored:
             return Asked(self.trials[n])
         if kind == WISHED:
             return self.wishes[n]
+        if kind == CHANGED:
+            return PriorChanged(the.priors[n])
         ended = int(the.ended[n])
         if kind == TOLD:
             return Told(ended, float(the.loss[n]))
@@ -132,6 +136,19 @@ class Restored:
         """How many configurations a sampler has drawn."""
         added = from_queue(self.columns) | is_origin(self.columns, IMPORTED)
         return int(np.count_nonzero((self.columns.parent == NONE) & ~added))
+
+    @property
+    def prior_changes(self) -> list[PriorChange]:
+        """The changes of the prior."""
+        places = np.flatnonzero(self.columns.kinds == CHANGED).tolist()
+        return [
+            PriorChange(
+                prior,
+                int(np.count_nonzero(self.columns.kinds[:place] == ASKED)),
+                int(np.count_nonzero(self._is_end[:place])),
+            )
+            for prior, place in zip(self.columns.priors, places, strict=True)
+        ]
 
     @property
     def success_count(self) -> int:
@@ -213,7 +230,7 @@ class Restored:
 
         touched = self._nth.copy()  # the trial of each event that is about one
         touched[self._is_end] = the.ended[self._nth[self._is_end]]
-        touched = touched[the.kinds != WISHED]
+        touched = touched[(the.kinds == ASKED) | self._is_end]
         indexes.bracket_touches = the.bracket[touched[the.rung[touched] != NONE]].tolist()
 
         width = int(the.rung.max()) + 1

@@ -70,7 +70,8 @@ def planned_jobs(inputs: PlanInputs, loss: LossOf, most: int) -> tuple[PlannedJo
             f"{inputs.optimizer.scheduler!r} looks at configurations, so a plan needs their "
             "`space`."
         )
-    problem = make_problem(inputs.space, inputs.fidelity, inputs.optimizer, inputs.seed)
+    prior = None if inputs.begun is None else inputs.begun.prior
+    problem = make_problem(inputs.space, inputs.fidelity, inputs.optimizer, inputs.seed, prior)
     return _jobs(inputs, inputs.optimizer, _continued(inputs, problem.start()), loss, most)
 
 

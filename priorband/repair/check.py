@@ -20,7 +20,7 @@ from priorband.repair.verify import verified
 from priorband.space.config import Config
 from priorband.space.space import Space
 from priorband.storage.folder_owner import MARKER, TRIALS, owner_at
-from priorband.storage.journal import FORMAT, Row
+from priorband.storage.journal import FORMAT, PRIOR_FORMAT, Row
 from priorband.storage.snapshot_file import SNAPSHOT_NAME, Snapshot, unpacked
 from priorband.storage.sqlite import SqliteJournal
 from priorband.values import frozen
@@ -117,7 +117,8 @@ def _other_format(version: int, rows: Iterable[Row]) -> list[Finding]:
     if version == needed:
         return []
     if needed != created.version:
-        return [Finding("the format", f"is {version}, but a retried trial needs {needed}")]
+        what = "a changed prior" if needed == PRIOR_FORMAT else "a retried trial"
+        return [Finding("the format", f"is {version}, but {what} needs {needed}")]
     what = f"has format {created.version}, but the storage says {version}"
     return [Finding("record 1", f"(created) {what}")]
 

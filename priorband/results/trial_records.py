@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, final, overload
 
 from priorband.errors import ExtraError
+from priorband.explanations.outcomes import Outcome
 from priorband.failures import split_reason
 from priorband.history import History
 from priorband.notebook import html_fields, html_table
@@ -19,16 +20,17 @@ from priorband.values import frozen
 
 COLUMNS = (
     *("trial", "parent", "bracket", "rung", "origin", "fidelity"),
-    *("status", "kind", "reason", "value", "loss", "cost", "seconds"),
+    *("status", "outcome", "kind", "reason", "value", "loss", "cost", "seconds"),
     *("attempts", "worker", "asked", "ended"),
 )
 """The columns of a table of trials, before those of the settings and metrics.
 
-The status is "succeeded", "failed", "running", or "waiting" for the next attempt. The value is the
+The status is "succeeded", "failed", "running", or "waiting" for the next attempt. The outcome says
+what became of the trial, as `priorband why` explains: "promoted", "stopped", ... The value is the
 loss, or its negative if the study maximises. Seconds and worker are those of the attempt that ended
 the trial, or else of the last one.
 """
-_SHOWN = ("id", "status", "value", "fidelity", "bracket", "rung", "origin", "parent", "config")
+_SHOWN = ("id", "outcome", "value", "fidelity", "bracket", "rung", "origin", "parent", "config")
 _ROWS = 20
 """How many trials a notebook shows."""
 
@@ -57,6 +59,9 @@ class TrialRecord:
     """The id of the trial that it continues."""
     status: Status
     """ "succeeded", "failed", "running", or "waiting" for the next attempt."""
+    outcome: Outcome
+    """What became of it: "promoted", "continued", "stopped", "open", "finished", "imported",
+    "failed", "retried", "running" or "waiting". `study.why` explains it."""
     value: float | None = None
     """What the objective returned; None unless it succeeded."""
     loss: float | None = None
@@ -200,7 +205,11 @@ def frame(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Any:
 
 
 def trial_record(
-    trial: Trial, history: History, maximize: bool, told: Mapping[str, Any] = NO_METRICS
+    trial: Trial,
+    outcome: Outcome,
+    history: History,
+    maximize: bool,
+    told: Mapping[str, Any] = NO_METRICS,
 ) -> TrialRecord:
     """The record of a trial in memory; `told` is what was told beside the loss."""
     status: Status = "running"
@@ -221,6 +230,7 @@ def trial_record(
         trial.origin,
         trial.parent,
         status,
+        outcome,
         -loss if loss is not None and maximize else loss,
         loss,
         kind,

@@ -144,8 +144,11 @@ class Staged:
 
     def sample(self, state: State, rung: int, rng: Generator) -> Draw:
         """Return a draw of the sampler in use."""
-        stage = self.then if self.until(state) else self.first
-        return stage.sample(state, rung, rng)
+        return self.stage(state).sample(state, rung, rng)
+
+    def stage(self, state: State) -> Sampler:
+        """Return the sampler in use."""
+        return self.then if self.until(state) else self.first
 
 
 def _height(sampler: Sampler) -> int:

@@ -15,7 +15,7 @@ from typing import Protocol, final
 from priorband.brackets import brackets_over
 from priorband.conditions import reached
 from priorband.errors import MethodError
-from priorband.guard import MODE, PRIOR, guard_size, mode_failed, progress
+from priorband.guard import believed, is_guarded, mode_failed
 from priorband.numeric import one_of, real
 from priorband.samplers.base import Sampler, require_callable
 from priorband.samplers.combine import Mix
@@ -142,7 +142,8 @@ class Guard:
     incumbent comes from. With a flat prior all draws are uniform.
 
     Args:
-        trusted: The exponent while the incumbent is the prior's mode or was drawn from the prior.
+        trusted: The exponent while the incumbent is the prior's mode or was drawn from the prior,
+            not from an earlier one.
         distrusted: The exponent while it is neither, there is none, or the mode failed.
 
     Raises:
@@ -161,10 +162,10 @@ class Guard:
                 raise MethodError(f"`{name}` must be a number, got {getattr(self, name)!r}.")
 
     def __call__(self, state: State, rung: int) -> float:
-        if progress(state).drawn < guard_size(state.ladder) or is_flat(state.prior):
+        if is_guarded(state) or is_flat(state.prior):
             return 1.0
         incumbent = state.incumbent
-        trust = incumbent is not None and incumbent.trial.origin in (MODE, PRIOR)
+        trust = incumbent is not None and believed(state, incumbent.trial)
         exponent = self.trusted if trust and not mode_failed(state) else self.distrusted
         return 1.0 / (1.0 + math.pow(state.ladder.eta, rung + exponent))
 

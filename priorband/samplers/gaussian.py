@@ -184,15 +184,28 @@ class GPSearch:
         logs = fit(data, restarts=4 if len(few) <= _FEW else 2, tolerance=1e-5)
         return GP.conditioned(kernel, logs, results.rows, results.targets)
 
-    def _bonus(self, state: State, results: int) -> "Bonus | None":
+    def prior_power(self, state: State) -> float:
+        """Return the power of the prior's density in the next choice; 0 if it does not count."""
+        from priorband.models.threads import one_thread
+
+        with one_thread():
+            fitted = self._fitted(state)
+        if fitted is None:
+            return 0.0
+        return self._power(state, fitted.results + len(_running(state, fitted.fidelity)))
+
+    def _power(self, state: State, results: int) -> float:
         if not self.beta:
-            return None
-        weight = prior_weight(self.beta, results)
-        if self.trust is not None:
-            if is_flat(state.prior) or not self.trust(state):
-                return None
-            weight = capped_weight(self.beta, state.success_count(state.ladder.top))
-        return lambda rows: weight * state.prior.logpdf(rows)
+            return 0.0
+        if self.trust is None:
+            return prior_weight(self.beta, results)
+        if is_flat(state.prior) or not self.trust(state):
+            return 0.0
+        return capped_weight(self.beta, state.success_count(state.ladder.top))
+
+    def _bonus(self, state: State, results: int) -> "Bonus | None":
+        weight = self._power(state, results)
+        return (lambda rows: weight * state.prior.logpdf(rows)) if weight else None
 
     def _best(self, inputs: "_Inputs", rng: Generator) -> Config:
         from priorband.models.acquisition import Improvement

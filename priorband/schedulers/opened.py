@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import final
 
 from priorband.errors import MethodError
-from priorband.guard import guard_size, leads, mode_leads_its_rung, progress, waiting_mode
+from priorband.guard import due_mode, mode_leads_its_rung, waiting_mode
 from priorband.schedulers.base import Continue, Scheduler, Step, promotable
 from priorband.state import State
 from priorband.streams import RandomSource
@@ -45,8 +45,8 @@ class ContinueMode:
 
     def next(self, state: State, rng: RandomSource) -> Step:
         """Return the continuation of the mode if it is due, or else the step of the plan."""
-        mode = waiting_mode(state)
-        if mode is not None and _is_ahead(state, mode):
+        mode = due_mode(state)
+        if mode is not None:
             return Continue(mode.trial, state.ladder.top)
         return self.plan.next(state, rng)
 
@@ -58,13 +58,6 @@ class ContinueMode:
         if mode is not None and mode.trial.id in ended and _may_go_on(state, mode):
             kept.add(mode.trial.id)
         return kept
-
-
-def _is_ahead(state: State, mode: Observation) -> bool:
-    leads_rung = mode_leads_its_rung(state, mode)
-    if leads_rung and state.history.success_count(mode.fidelity) > state.ladder.eta:
-        return True
-    return progress(state).ended >= guard_size(state.ladder) and leads(state, mode)
 
 
 def _may_go_on(state: State, mode: Observation) -> bool:

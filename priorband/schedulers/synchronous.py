@@ -70,8 +70,11 @@ class Hyperband:
     def next(self, state: State, rng: RandomSource) -> Sample | Promote:
         """Return the promotion in the oldest bracket, or else a new trial."""
         del rng
-        bases = self._turns(state.ladder)
-        return _next(state, lambda bracket: bases[bracket % len(bases)])
+        return _next(state, lambda bracket: self._base(state.ladder, bracket))
+
+    def _base(self, ladder: Ladder, bracket: int) -> int:
+        turns = self._turns(ladder)
+        return turns[bracket % len(turns)]
 
     def _turns(self, ladder: Ladder) -> tuple[int, ...]:
         """The base rungs of a ladder, in the order in which brackets take turns."""
@@ -115,8 +118,12 @@ def _promotable(state: State, trials: Iterable[int]) -> set[int]:
 def _may_win(state: State, ended: Observation, slot: Slot) -> bool:
     """Whether a success will be promoted if all further results on its rung are worse.
 
-    Further results never improve its rank, so otherwise it will not be promoted.
+    Further results never improve its rank, so otherwise it will not be promoted. A trial that was
+    retried may rank well when all places on the next rung are taken.
     """
     members, base = state.history.members(*slot), state.history.base(slot.bracket)
-    room = min(state.ladder.brackets[base][slot.rung - base + 1], members.succeeded)
+    places = state.ladder.brackets[base][slot.rung - base + 1]
+    if state.history.members(slot.bracket, slot.rung + 1).started >= places:
+        return False
+    room = min(places, members.succeeded)
     return ended.ranking <= state.history.ranked_member(*slot, room - 1).ranking

@@ -69,6 +69,10 @@ class ConfigColumns:
         column[has] = _column(parameter, [config[name] for config in configs if name in config])
         return column
 
+    def first(self, rows: int) -> "ConfigColumns":
+        """A table of the first rows only."""
+        return ConfigColumns(self.space, [column[:rows] for column in self.columns])
+
     def valid(self) -> bool:
         """Whether all columns are equally long, and every value is allowed.
 

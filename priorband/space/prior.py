@@ -71,17 +71,33 @@ def is_flat(belief: Prior) -> bool:
     >>> is_flat(Space({"x": Float(0, 1)}).prior), is_flat(Space({"x": Float(0, 1, prior=0)}).prior)
     (True, False)
     """
-    return isinstance(belief, Independent) and all(map(_says_nothing, belief.densities))
+    return isinstance(belief, Independent) and all(map(says_nothing, belief.densities))
 
 
-def _says_nothing(density: Density) -> bool:
+_EVEN = BetaDensity(1.0, 1.0)
+
+
+def same_prior(one: Prior, other: Prior) -> bool:
+    """Whether two priors are equal, or the same object: those of a user's own may not compare.
+
+    >>> from priorband import Float, Space
+    >>> space = Space({"x": Float(0, 1, prior=0.5)})
+    >>> same_prior(space.prior, prior(space, {"x": 0.5})), same_prior(space.prior, prior(space, {}))
+    (True, False)
+    """
+    both = isinstance(one, Independent) and isinstance(other, Independent)
+    return one is other or (both and one == other)
+
+
+def says_nothing(density: Density) -> bool:
+    """Whether a density is uniform."""
     if isinstance(density, Choices):
         return min(density.probabilities) == max(density.probabilities)
     if isinstance(density, Blend):
-        return all(map(_says_nothing, density.parts))
+        return all(map(says_nothing, density.parts))
     if isinstance(density, Steps):
         return min(density.heights) == max(density.heights)
-    return isinstance(density, Flat) or density == BetaDensity(1.0, 1.0)
+    return isinstance(density, Flat) or (isinstance(density, BetaDensity) and density == _EVEN)
 
 
 @final

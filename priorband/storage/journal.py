@@ -33,10 +33,12 @@ from priorband.storage.json_text import LONGEST
 from priorband.storage.snapshot_file import Snapshot
 from priorband.values import frozen
 
-FORMAT = 3
+FORMAT = 4
 """The newest version of the stored format. A study with a higher version is refused."""
 RETRY_FORMAT = 3
 """The version of studies in which a failed trial was retried in its old place."""
+PRIOR_FORMAT = 4
+"""The version of studies in which the prior was changed."""
 BASE_FORMAT = 1
 """The version of studies that need nothing newer, so that older libraries can open them."""
 LARGEST_ROW = LONGEST + 1_000_000

@@ -47,6 +47,8 @@ class PriorDensity:
 def prior_densities(data: StudyData) -> tuple[PriorDensity, ...]:
     """Return the density of the prior for each searched parameter, in the space's order.
 
+    It is the prior of now: the last one, if it was changed.
+
     >>> from priorband import Float, Space, Study
     >>> from priorband.study_analysis import study_data
     >>> study = Study(Space(x=Float(0, 2, prior=0.5)), method="random+prior")
@@ -54,7 +56,7 @@ def prior_densities(data: StudyData) -> tuple[PriorDensity, ...]:
     >>> found.mode, found.flat, bool(found.density[50] > 1 > found.density[199])
     (0.25, False, True)
     """
-    prior, space = data.problem.prior, data.problem.space
+    prior, space = data.state.prior, data.problem.space
     parts = prior.densities if isinstance(prior, Independent) else _counted(prior, space)
     return tuple(
         _described(prior, name, parameter, part)

@@ -9,10 +9,8 @@ from priorband.durable.budget import Budget, as_budget
 from priorband.errors import ArgumentError, SpaceError
 from priorband.fidelity import Fidelity
 from priorband.named_methods import AUTO, methods
-from priorband.space.prior import prior as stated_prior
 from priorband.space.space import Space
 from priorband.storage.addresses import is_address
-from priorband.study_file.beliefs import read_belief
 from priorband.study_file.commands import check_command, check_program
 from priorband.study_file.keys import (
     BUDGET_KEYS,
@@ -24,6 +22,7 @@ from priorband.study_file.keys import (
 )
 from priorband.study_file.mistakes import proposal
 from priorband.study_file.parameters import SPACE, read_space
+from priorband.study_file.prior_section import read_beliefs
 from priorband.study_file.tables import Source, Table, got
 from priorband.values import frozen
 from priorband.workers.command_objective import CommandObjective
@@ -301,22 +300,7 @@ def _space(source: Source, top: Table, found: Mapping[str, Any]) -> Space | None
 def _prior(source: Source, found: Mapping[str, Any], space: Space | None) -> dict[str, Any] | None:
     if "prior" not in found or space is None:
         return None
-    beliefs: dict[str, Any] = {}
-    for name, stated in found["prior"].items():
-        path = ("prior", name)
-        if name not in space.searched:
-            hint = proposal(name, space.searched)
-            source.mistake(path, f"`prior` names `{name}`, which is not searched.{hint}", key=True)
-            continue
-        before = len(source.mistakes)
-        choices = space.searched[name].choices
-        beliefs[name] = read_belief(source, path, stated, choices)
-        if len(source.mistakes) == before:
-            try:
-                stated_prior(space, {name: beliefs[name]})
-            except SpaceError as error:
-                source.mistake(path, str(error))
-    return beliefs
+    return read_beliefs(source, found["prior"], space)
 
 
 def _check_method(top: Table, found: Mapping[str, Any]) -> None:

@@ -19,11 +19,16 @@ _LONGEST_VALUE = 60
 
 @final
 class Source:
-    """The text of a study file, what it says, and the mistakes that were found in it."""
+    """The text of a study file, what it says, and the mistakes that were found in it.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the file; its name is in messages.
+        text: its text, if it is not to be read.
+    """
+
+    def __init__(self, path: Path, text: str | None = None) -> None:
         self.path = path
-        self.text = _text(path)
+        self.text = _text(path) if text is None else text
         try:
             self.data: dict[str, Any] = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from priorband.cli.read_study import open_for_reading
+from priorband.cli.read_study import custom_method, open_for_reading
 from priorband.display.text import jsonable, moment, printable
 from priorband.durable.records import (
     AdoptedRecord,
@@ -21,13 +21,14 @@ from priorband.durable.records import (
     decode,
 )
 from priorband.durable.study import DurableStudy
+from priorband.explanations.outcomes import outcomes_of
 from priorband.failures import split_reason
 from priorband.trial import Observation, Trial
 
 Row = dict[str, Any]
 
 _TRIAL = ("trial", "parent", "bracket", "rung", "origin", "fidelity")
-_OUTCOME = ("status", "kind", "reason", "value", "loss")
+_OUTCOME = ("status", "outcome", "kind", "reason", "value", "loss")
 _WORK = ("cost", "seconds", "attempts", "worker", "asked", "ended")
 _COLUMNS = (*_TRIAL, *_OUTCOME, *_WORK)
 _FORMULA = ("=", "+", "-", "@")
@@ -43,10 +44,13 @@ def table(where: str, as_json: bool = False) -> str:
 def rows(study: DurableStudy) -> list[Row]:
     """One row per trial, in the order in which they were asked."""
     history, entries, table = study.state.history, _entries(study), list[Row]()
+    scheduler = None if custom_method(study) else study.optimizer.scheduler
+    words = outcomes_of(scheduler, study.state)
     for trial in history.trials:
         row = _about(trial) | _outcome(history.outcome(trial.id), study.maximize)
+        row["outcome"] = words[trial.id]
         if row["status"] == "running" and trial.id in study.ledger.waiting:
-            row["status"] = "waiting"
+            row["status"] = row["outcome"] = "waiting"
         names = [name for name in study.space.parameters if name in trial.config]
         settings = {name: trial.config[name] for name in names}
         row |= _attempts(entries[trial.id]) | {"config": settings}
@@ -82,12 +86,13 @@ def _about(trial: Trial) -> Row:
 
 def _outcome(outcome: Observation | None, maximize: bool) -> Row:
     if outcome is None:
-        return {"status": "running", "kind": None, "reason": None, "value": None, "loss": None}
+        return {"status": "running", "outcome": "", **dict.fromkeys(_OUTCOME[2:])}
     if outcome.failed:
         kind, reason = split_reason(outcome.reason)
-        return {"status": "failed", "kind": kind, "reason": reason, "value": None, "loss": None}
+        failed = {"status": "failed", "outcome": "", "kind": kind, "reason": reason}
+        return failed | {"value": None, "loss": None}
     value = -outcome.loss if maximize else outcome.loss
-    ended = {"status": "succeeded", "kind": None, "reason": None}
+    ended = {"status": "succeeded", "outcome": "", "kind": None, "reason": None}
     return ended | {"value": value, "loss": outcome.loss}
 
 

@@ -87,7 +87,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 def commands() -> Iterator[tuple[str, list[str]]]:
     """All commands that take a study, each with the words it needs; STUDY stands for the study."""
     needed = {"objective": "objectives:value", "runs": "none", "new": "nowhere", "trials": "0"}
-    needed |= {"trial": "0", "source": "none.py"}
+    needed |= {"trial": "0", "source": "none.py", "beliefs": "x=0.5"}
     needed["==SUPPRESS=="] = "unused"  # a group of commands
     for path, parser in _parsers()[1].items():
         words, names = path.split(), set[str]()
@@ -335,7 +335,9 @@ def test_the_help_says_where_else_a_password_can_be(capsys: pytest.CaptureFixtur
     for words in COMMANDS.values():
         with pytest.raises(SystemExit):
             main(
-                [*words[:2], "--help"] if words[0] in ("journal", "bench") else [words[0], "--help"]
+                [*words[:2], "--help"]
+                if words[0] in ("journal", "bench", "prior")
+                else [words[0], "--help"]
             )
         text = " ".join(capsys.readouterr().out.split())
         assert all(word in text for word in ("PGPASSWORD", ".pgpass", "?service=lab#"))

@@ -213,7 +213,9 @@ def test_an_empty_study_has_an_empty_table(tmp_path: Path, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out) == []
     assert main(["export", str(tmp_path)]) == 0
     [head] = capsys.readouterr().out.splitlines()
-    assert head.startswith("trial,parent,bracket,rung,origin,fidelity,status,kind,reason,value,")
+    assert head.startswith(
+        "trial,parent,bracket,rung,origin,fidelity,status,outcome,kind,reason,value,"
+    )
     assert head.endswith(",config.x,config.[bold]y[/bold],config.depth")
 
 

@@ -150,6 +150,7 @@ def test_mistakes_are_refused_alike(opened: Open) -> None:
         (ConfigError, lambda: study.queue({"x": 0.5})),
         (SpaceError, lambda: study.queue(CONFIG, fidelity=99)),
         (SpaceError, lambda: study.add(CONFIG, 0.5, fidelity=-1)),
+        (SpaceError, lambda: study.set_prior({"unknown": 1})),
     ]
     for error, mistake in wrong:
         with pytest.raises(error):
@@ -183,8 +184,9 @@ def test_a_study_follows_another_of_any_kind(opened: Open) -> None:
     memory = Study(SPACE, EPOCHS, seed=3)
     memory.add(CONFIG, 0.75)
     memory.queue(CONFIG)
-    for _ in play(memory, 60, seed=2):
-        pass
+    for trial in play(memory, 60, seed=2):
+        if trial.id == 30:
+            memory.set_prior({})
     study = opened(SPACE, EPOCHS, seed=3)
     study.follow(memory.state.history.events)
     assert study.state.history.events == memory.state.history.events
@@ -205,7 +207,7 @@ def test_what_takes_a_study_takes_both(opened: Open) -> None:
 def test_methods_have_the_same_arguments() -> None:
     """A stored study may take more, such as `hold`, but nothing of another type."""
     names = [name for name in BaseStudy.__abstractmethods__ if callable(getattr(Study, name))]
-    verbs = {"ask", "tell", "fail", "queue", "retry", "add", "follow"}
+    verbs = {"ask", "tell", "fail", "queue", "retry", "set_prior", "add", "follow"}
     assert verbs | {"metrics", "trials", "curves"} == {*names}
     for name in names:
         base = inspect.signature(getattr(BaseStudy, name))

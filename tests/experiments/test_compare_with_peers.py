@@ -1,62 +1,89 @@
-"""The comparison with peers: what is stored, what is run again, and its table."""
+"""The comparison with peers: what is stored, what is run again, and its command."""
 
 import json
-import math
 from itertools import product
 from pathlib import Path
 
-from priorband.analysis.scale import RegretScale
+import pytest
+
+from priorband.analysis.curves import value_at
 from priorband.benchmarks import Hartmann
+from priorband.errors import FormatError
+from priorband.experiments.cases import FIRST_CONFIRMATION_SEED, FLAT_PRIOR, Case
 from priorband.experiments.compare_with_peers import (
+    BEGIN,
+    END,
     FILE,
-    FLAT,
     METHODS,
-    PRIORS,
+    PROBLEMS,
     TABLE_FILE,
-    Key,
-    StoredRun,
     main,
+    missing_cases,
     run_values,
     stored_runs,
-    table,
+    with_tables,
 )
+from priorband.experiments.peers.comparison_table import BUDGETS, PRIORS
+from priorband.experiments.report.results import _curve
+from priorband.experiments.run_record import run_case
 
 PROBLEM = "hartmann3-good"
 VALUES = [-1.0, -2.0, -3.0]
+SEED = FIRST_CONFIRMATION_SEED
 
 
 def line(method: str, prior: str) -> str:
-    key = {"method": method, "problem": PROBLEM, "prior": prior, "seed": 0}
-    return json.dumps(key | {"values": VALUES, "seconds": 0.5, "error": ""}) + "\n"
+    key = {"method": method, "problem": PROBLEM, "prior": prior, "seed": SEED}
+    about = {"values": VALUES, "seconds": 0.5, "error": "", "package": "other 1.0"}
+    return json.dumps(key | about) + "\n"
+
+
+def case(method: str, prior: str) -> Case:
+    return Case("paper", PROBLEM, prior, method, 1, SEED, max(BUDGETS))
 
 
 def test_only_what_is_missing_or_torn_is_run(tmp_path: Path) -> None:
     lines = [line(method, prior) for prior, method in product(PRIORS, METHODS)]
-    lines.remove(line("hyperband", FLAT))
+    lines.remove(line("hyperband", FLAT_PRIOR))
     path = tmp_path / FILE
-    path.write_text("".join(lines) + line("hyperband", FLAT)[:-9])
+    path.write_text("".join(lines) + line("hyperband", FLAT_PRIOR)[:-9])
     main(["--results", str(tmp_path), "--problems", PROBLEM, "--seeds", "1"])
     stored = stored_runs(path)
-    run = stored.pop(("hyperband", PROBLEM, FLAT, 0))
-    assert run.values == run_values("hyperband", Hartmann(3), FLAT, 0)
+    run = stored.pop(("hyperband", PROBLEM, FLAT_PRIOR, SEED))
+    assert run.values == run_values(case("hyperband", FLAT_PRIOR), Hartmann(3), {})
+    assert run.package.startswith("priorband ")
     assert [each.values for each in stored.values()] == [VALUES] * len(lines)
-    assert "| near-optimum | priorband |" in (tmp_path / TABLE_FILE).read_text()
+    text = (tmp_path / TABLE_FILE).read_text()
+    assert "| near-optimum | priorband |" in text
+    assert f"other 1.0, {run.package}. Not run: nothing." in text
 
 
-def test_the_prior_does_not_change_a_method_that_ignores_it() -> None:
-    first, second = (run_values("hyperband", Hartmann(3), prior, 0) for prior in (FLAT, "bad"))
-    assert first == second
+def test_a_method_that_ignores_the_prior_is_run_once() -> None:
+    cases = list(missing_cases([], [PROBLEM], ["hyperband", "priorband"], [SEED]))
+    assert [each.prior for each in cases if each.method == "hyperband"] == [FLAT_PRIOR]
+    assert [each.prior for each in cases if each.method == "priorband"] == list(PRIORS)
 
 
-def test_regret_is_averaged_over_seeds_and_then_over_problems() -> None:
-    # Best known 0 and median 2: 1 is 50 points. Problem a has 50 and 150, b has 20.
-    runs: dict[Key, StoredRun] = {
-        ("priorband", "a", "bad", 0): StoredRun([1.0, 1.0, 0.0], 1.0, ""),
-        ("priorband", "a", "bad", 1): StoredRun([3.0, 1.0, 0.0], 3.0, ""),
-        ("priorband", "b", "bad", 0): StoredRun([0.4, 1.0, 0.0], 2.0, ""),
-        ("priorband", "b", "bad", 1): StoredRun([math.nan] * 3, 2.0, "ValueError: broken"),
-    }
-    scale = RegretScale(0.0, 2.0)
-    [_, _, row] = table(runs, {"a": scale, "b": scale})
-    # Means 100 and 20: 60, with a standard error of 40.
-    assert row == ("| bad | priorband | 60.0 ± 40.0 | 50.0 ± 0.0 | 0.0 ± 0.0 | 2 | 2 | 1 | 2.00 |")
+def test_our_methods_have_the_values_of_the_experiments() -> None:
+    flat = case("guardband", FLAT_PRIOR)
+    curve = _curve(run_case(flat, Hartmann(3), {}))
+    assert run_values(flat, Hartmann(3), {}) == [value_at(curve, budget) for budget in BUDGETS]
+
+
+def test_confirmation_seeds_are_run_on_eight_problems() -> None:
+    assert len(set(PROBLEMS)) == 8
+    assert {each.seed for each in missing_cases([], PROBLEMS, METHODS, [SEED])} == {1000}
+
+
+def test_the_number_of_seeds_is_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="`seeds` must be"):
+        main(["--results", str(tmp_path), "--seeds", "0"])
+
+
+def test_tables_go_between_the_marks_of_a_document() -> None:
+    document = f"# Peers\n\n{BEGIN}\nold\n{END}\n\nMore.\n"
+    once = with_tables(document, "| a |\n")
+    assert once == f"# Peers\n\n{BEGIN}\n\n| a |\n\n{END}\n\nMore.\n"
+    assert with_tables(once, "| a |\n") == once
+    with pytest.raises(FormatError, match="needs two lines"):
+        with_tables("# Peers", "| a |")

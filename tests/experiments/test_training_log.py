@@ -8,6 +8,8 @@ from priorband.benchmarks import Hartmann
 from priorband.errors import ArgumentError
 from priorband.experiments.peers.training_log import TrainingLog
 
+from .failing_benchmark import HalfFailing
+
 BAD, GOOD = {"x0": 0.9, "x1": 0.1, "x2": 0.1}, {"x0": 0.114614, "x1": 0.555649, "x2": 0.852547}
 
 
@@ -52,3 +54,23 @@ def test_a_training_cannot_go_back_or_beyond_the_end() -> None:
         with pytest.raises(ArgumentError, match="`fidelity` must be above 33"):
             log.train("a", BAD, fidelity)
     assert log.spent == pytest.approx(0.33)
+
+
+def test_a_configuration_is_not_the_incumbent_after_it_failed() -> None:
+    log = TrainingLog(HalfFailing(), budget=20)
+    kept = {"x0": 0.4, "x1": 0.1, "x2": 0.1}
+    log.train("a", kept, 100)
+    log.train("b", BAD | {"x1": 0.5, "x2": 0.85}, 50)  # better than all, and then it fails
+    assert log.losses[1] < log.losses[0]
+    assert log.values((1.5,)) == [math.inf]
+    log.train("b", BAD | {"x1": 0.5, "x2": 0.85}, 100)
+    assert log.values((2.0,)) == [log.losses[0]]
+
+
+def test_the_worst_loss_is_the_highest_finite_one() -> None:
+    log = TrainingLog(HalfFailing(), budget=20)
+    assert log.worst == 0.0
+    good, bad = log.train("a", GOOD, 100), log.train("b", BAD, 50)
+    log.train("b", BAD, 100)
+    assert good < bad
+    assert log.worst == bad

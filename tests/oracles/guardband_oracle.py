@@ -27,10 +27,11 @@ A2. *Bases from bracket 1 on in guardband+bo.* Rule 11 says of brackets >= 1 tha
     by rule 1, because rule 11 stands "in place of rule 5", which is about draws, not about bases.
 A3. *Sizes.* The notes say only that n0 is 27 with four rungs. Read: the dossier's default sizes
     (floor). A bracket of base 1 has 9, 3, 1 with four rungs; 3, 1 with three; 2 with two.
-A4. *One rung* (rule 14). "Bracket 0 is eta full trainings" could mean the first bracket only, with
-    HyperBand's size of 1 for the later ones. Read: every bracket, since with one rung all have
-    base 0 and a size belongs to a base; "the first uniform" is rule 3 with n0 = eta, in bracket 0
-    only.
+A4. *One rung* (rule 14). "Bracket 0 is eta full trainings" could mean every bracket, as with one
+    rung all have base 0 and a size belongs to a base. Read: the first bracket only, because the
+    rule names bracket 0 alone; the later ones keep the dossier's size, which is 1 (A3). "The first
+    uniform" is rule 3 with n0 = eta, in bracket 0 only. (This was read the other way at first. It
+    matters for rule 8: the model waits for one more training, not for eta, if it is unproven.)
 A5. *Opening with one rung.* There is no rung top-1. Read: the mode is trained on the only rung, in
     full. The other reading is no opening. A mode at z_max has nothing left to continue.
 A6. *Which id breaks ties.* "By loss, then id" and, in the dossier, "lower config id (earlier
@@ -55,7 +56,10 @@ A11. *Incumbent.* The notes do not define it. Read: ESP's centre in the dossier 
      lowest loss over configurations, each with its loss at the highest fidelity it has ended. A
      running continuation changes nothing. Equal configurations of different lineages are one
      configuration; among several results at that highest fidelity the first of the ranking counts,
-     and its origin is the incumbent's origin.
+     and its origin is the incumbent's origin. In rule 4 alone ("the mode is the incumbent") each
+     lineage counts for itself, even if a draw happens to equal the mode: that rule goes on "ranking
+     is by loss, then id", and ids belong to trials. Like every other rule about the schedule it can
+     then be followed without a look at configurations.
 A12. *A configuration whose continuation failed.* The dossier excludes "failed configs" from the
      incumbent and gives failures the loss +inf. Read: if the highest fidelity that a configuration
      has ended has only failures, the configuration cannot be the incumbent, although it succeeded
@@ -68,8 +72,13 @@ A13. *What belongs to a rung* (rule 4: "its rung has >= eta+1 successes"; ESP's 
 
 Guard (rule 3) and the mode (rule 4)
 
-A14. *Draws.* "The first floor(n0/eta) draws" and "are made": read as handed out, ended or not.
-     Promotions, the mode, queued and imported trials are no draws.
+A14. *Draws.* Promotions, the mode, queued and imported trials are no draws, whether or not a queued
+     one has taken a place in bracket 0. Rule 3 counts draws that were handed out, ended or not: it
+     is about where the next one comes from. Rule 4 ("the uniform draws are made") could count the
+     same, but is read as: the first floor(n0/eta) draws have ended. It compares the mode with them,
+     and by the other reading sixteen workers would pay for a full training of any mode that ends
+     first, because nothing is there to beat it. With one worker the two are equal. (This was read
+     the other way at first.)
 A15. *No incumbent yet*, because all failed or run: read as not trusted.
 A16. *Origins.* An incumbent of the origin uniform, queued, imported, incumbent or model is not
      trusted; only "mode" and "prior" are named.
@@ -93,9 +102,17 @@ A21. *Activation.* "With at least one full training: the paper's ESP unchanged".
      full training). Read: "unchanged" includes the test. Until it holds, the prior gets all but
      p_U. With one worker and without failures the two are equal. They differ with several workers
      and after a bracket 0 that failures shrank.
-A22. *Resources used.* Per lineage the highest ended fidelity, failed or not. Read: queued trials
-     and the mode count, imported ones do not, as nothing was spent on them here. The comparison
-     allows a relative error of 1e-9, since with a flat prior both sides are the same sum.
+     With one rung the cost of bracket 0 is that of the dossier's bracket, one training: rule 14
+     changes the size of bracket 0 for the guard and for phase 1, and "the paper's ESP unchanged"
+     leaves the paper's test as it is.
+A22. *Resources used.* The dossier: the sum over configurations of the highest finished fidelity,
+     where failures count "at the assigned fidelity increment". Read: the increments of all ended
+     trials, failed or not, of the mode and of queued ones, too. An imported configuration has a
+     highest finished fidelity as well; it adds what it exceeds our own trials of the same
+     configuration by. (At first imported results were left out, because nothing was spent on them
+     here. But the test asks whether there are enough results, and the dossier's sum is over
+     configurations, not over bills.) The comparison allows a relative error of 1e-9, since with a
+     flat prior both sides are the same sum.
 A23. *A flat prior.* ESP is used all the same; its draws from the prior are uniform draws. "Flat:
      all uniform" is part of rule 3 only.
 
@@ -118,8 +135,8 @@ A28. *The duel's candidate*: a success of bracket 0 of uniform origin, below the
 A29. *When the duel is due.* Read: at each request that would open a bracket, until it was made,
      not only at the first one after bracket 0.
 A30. *Queued and imported full trainings in the proof* (rule 15: "count as another origin"): read
-     as opponents in both clauses of rule 7, whenever they were made. Model trainings and
-     perturbations of the incumbent never count.
+     as opponents in both clauses of rule 7, whenever they were made, and also if they got there by
+     promotions in a later bracket. Model trainings and perturbations of the incumbent never count.
 A31. *"A failed duel means unproven"* (rule 12): forever, or as far as it follows from rule 7?
      Read: as far as it follows. Without an opponent both clauses fail, so it is unproven;
      "recomputed each time" can still prove the prior by a uniform full training of a later
@@ -130,8 +147,11 @@ A32. *"After bracket 1"* (rule 8) with several workers: read as bracket 1 has be
 A33. *n in min(1, 10/n)* is the number of all full trainings, of every origin.
 A34. *Patience* (rule 10). Read: the number of model trainings that ended, successfully or not,
      after the last strictly better full training (of any origin) and after the opening of the last
-     bracket, however that came to be opened. A model training asked before that opening and ended
-     after it counts ("patience counts ended trials"). The limit, 3 or 1, is that of the proof now.
+     bracket, however that came to be opened. A model training that was asked before that opening
+     and ended after it could count, too ("patience counts ended trials"), but is read as not: with
+     many workers several are always running, and their ends would open one bracket after another,
+     where rule 10 says "run one bracket; then the model again". (This was read the other way at
+     first.) The limit, 3 or 1, is that of the proof now.
 A35. *"Run one bracket; then the model again"* with several workers: read as the model is asked
      again as soon as the bracket has nothing to hand out, although trials of it may be running.
 A36. *Shares in brackets >= 1* (rule 11): "any full success" is any full training, the mode's
@@ -139,6 +159,19 @@ A36. *Shares in brackets >= 1* (rule 11): "any full success" is any full trainin
      while bracket 0 runs; the guard (rule 3) is for bracket 0 alone there.
 A37. *Trials outside the plan* have neither bracket nor rung in a decision, although the opening is
      said to be "on rung top-1".
+
+What people ask for
+
+A38. *A configuration that is queued without a fidelity.* The notes speak of queued results only
+     (rule 15). Read: it takes the place of the next new configuration, which may be a draw in a
+     bracket, also in bracket 0, or a model training. Promotions, the continuation of the mode and
+     the duel come before it. The opening does not: it is a new configuration as well, which follows
+     when the queue is empty. Queued trials with a fidelity run at once, outside the plan.
+A39. *Retries.* Silent. Read: a trial that is asked again after it failed takes the failed one's
+     place in its bracket, which waits for it, and as the mode ("if the mode failed" then means the
+     retry). What has ended stays ended in all else: the failure remains a result of its
+     configuration (A12), a draw that has ended (A14), a cost (A22) and an ended model training
+     (A34), and the retry is another one of the last two.
 """
 
 import math
@@ -178,7 +211,8 @@ class Job:
     `rung` and `bracket` are None outside the plan; `bracket` counts brackets in order of opening.
     `origin` is one of "uniform", "prior", "incumbent", "mode", "model", "queued" and "imported"; a
     continuation keeps the origin and the configuration of its `parent`. `config` names the
-    configuration: equal numbers are equal configurations.
+    configuration: equal numbers are equal configurations. `retry_of` is the failed trial whose
+    place this one takes.
     """
 
     id: int
@@ -188,6 +222,7 @@ class Job:
     origin: str
     parent: int | None
     config: int
+    retry_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -215,8 +250,9 @@ Only the ratio of the two matters, so both may be scaled by a common factor to a
 class Decision:
     """The next trial.
 
-    `kind` is "opening" (the mode), "continue" (the mode to z_max), "promote", "new", "duel" or
-    "model". `shares` are the probabilities of the sources of a "new" configuration; `prior_weight`
+    `kind` is "opening" (the mode), "continue" (the mode to z_max), "promote", "new", "duel",
+    "model" or "queued" (a queued configuration in the place of one of the last two or a new one).
+    `shares` are the probabilities of the sources of a "new" configuration; `prior_weight`
     (the factor of the log prior, 0.0 if unproven or flat) and `proven` belong to "model".
     """
 
@@ -236,25 +272,33 @@ TOLERANCE = 1e-9
 
 
 def decide(
-    method: str, ladder: Ladder, flat: bool, events: Sequence[Event], score: Score
+    method: str,
+    ladder: Ladder,
+    flat: bool,
+    events: Sequence[Event],
+    score: Score,
+    queued: bool = False,
 ) -> Decision:
     """The next trial of `method`, "guardband" or "guardband+bo", after `events` in order of time.
 
     `flat` says that the prior holds no belief. `score` is called only for a "new" configuration of
-    guardband once ESP's incumbent is active.
+    guardband once ESP's incumbent is active. `queued` says that a configuration without a fidelity
+    of its own is first in the queue [A38].
     """
     if method not in (GUARDBAND, GUARDBAND_BO):
         raise ValueError(f"method is {method!r}; it must be {GUARDBAND!r} or {GUARDBAND_BO!r}")
     history = read(ladder, events)
-    step = mode_step(history, flat) or next_promotion(history)
+    step = mode_step(history, flat or queued) or next_promotion(history)
     if step is not None:
         return step
     bracket = unfilled_bracket(history)
     if bracket is None:
         if method == GUARDBAND_BO and (step := model_phase_step(history, flat)) is not None:
-            return step
+            return Decision("queued", ladder.z_max) if queued and step.kind == "model" else step
         bracket = len(history.brackets())
     base = base_rung(ladder, bracket)
+    if queued:
+        return Decision("queued", ladder.fidelities[base], bracket, base)
     if method == GUARDBAND:
         shares = guardband_shares(history, flat, bracket, score)
     else:
@@ -273,6 +317,8 @@ class History:
     events: Sequence[Event]
     jobs: dict[int, Job] = field(default_factory=dict)
     results: dict[int, float | None] = field(default_factory=dict)
+    retried: set[int] = field(default_factory=set)
+    """Failed jobs whose place another one has taken [A39]."""
 
     def ended(self, job: Job) -> bool:
         """Whether the job has ended, successfully or not."""
@@ -319,7 +365,12 @@ class History:
 
     def members(self, bracket: int, rung: int) -> list[Job]:
         """The trials that a bracket has handed out on a rung, in order."""
-        return [j for j in self.jobs.values() if j.bracket == bracket and j.rung == rung]
+        slot = (bracket, rung)
+        return [job for job in self.standing() if (job.bracket, job.rung) == slot]
+
+    def standing(self) -> list[Job]:
+        """All jobs but failed ones whose place another one has taken [A39]."""
+        return [job for job in self.jobs.values() if job.id not in self.retried]
 
     def brackets(self) -> list[int]:
         """The brackets that have been opened, in order."""
@@ -327,19 +378,23 @@ class History:
 
     def opening(self) -> Job | None:
         """The first trial of the mode."""
-        return next((job for job in self.jobs.values() if job.origin == "mode"), None)
+        return next((job for job in self.standing() if job.origin == "mode"), None)
 
     def incumbent(self) -> Job | None:
         """The trial whose loss makes its configuration the incumbent [A11, A12]."""
+        return self.best_of_each(lambda job: job.config)
+
+    def leader(self) -> Job | None:
+        """The same with each lineage taken for itself, for rule 4 [A11]."""
+        return self.best_of_each(self.root)
+
+    def best_of_each(self, group: Callable[[Job], int]) -> Job | None:
+        """The best of the jobs that are at the highest fidelity that their group has ended."""
+        ended = [job for job in self.jobs.values() if self.ended(job)]
         highest: dict[int, float] = {}
-        for job in self.jobs.values():
-            if self.ended(job):
-                highest[job.config] = max(job.fidelity, highest.get(job.config, 0.0))
-        candidates = [
-            job
-            for job in self.jobs.values()
-            if self.ended(job) and same(job.fidelity, highest[job.config])
-        ]
+        for job in ended:
+            highest[group(job)] = max(job.fidelity, highest.get(group(job), 0.0))
+        candidates = [job for job in ended if same(job.fidelity, highest[group(job)])]
         return next(iter(self.ranked(candidates)), None)
 
 
@@ -352,6 +407,8 @@ def read(ladder: Ladder, events: Sequence[Event]) -> History:
                 raise ValueError(f"job {event.id} was asked twice")
             if event.parent is not None and event.parent not in history.jobs:
                 raise ValueError(f"job {event.id} continues the unknown job {event.parent}")
+            if event.retry_of is not None:
+                take_place(history, event.retry_of)
             history.jobs[event.id] = event
         else:
             if event.job not in history.jobs or event.job in history.results:
@@ -359,6 +416,15 @@ def read(ladder: Ladder, events: Sequence[Event]) -> History:
             finite = event.loss is not None and math.isfinite(event.loss)
             history.results[event.job] = event.loss if finite else None
     return history
+
+
+def take_place(history: History, failed: int) -> None:
+    """Another job takes the place of a failed one."""
+    if failed not in history.jobs or not history.failed(history.jobs[failed]):
+        raise ValueError(f"job {failed} is retried but did not fail")
+    if failed in history.retried:
+        raise ValueError(f"job {failed} is retried twice")
+    history.retried.add(failed)
 
 
 def same(one: float, other: float) -> bool:
@@ -375,19 +441,23 @@ def base_rung(ladder: Ladder, bracket: int) -> int:
 
 
 def rung_size(ladder: Ladder, base: int, rung: int) -> int:
-    """The planned size of a rung of a bracket with this base [A3, A4]."""
-    if ladder.top == 0:
-        return ladder.eta
+    """The dossier's size of a rung of a bracket with this base [A3]."""
     height = ladder.top - base
     base_size = (ladder.top + 1) // (height + 1) * ladder.eta**height
     return int(base_size // ladder.eta ** (rung - base))
 
 
+def planned_size(ladder: Ladder, bracket: int, rung: int) -> int:
+    """The planned size of a rung of a bracket: with one rung, bracket 0 is larger [A4]."""
+    if ladder.top == 0 and bracket == 0:
+        return ladder.eta
+    return rung_size(ladder, base_rung(ladder, bracket), rung)
+
+
 def due_size(history: History, bracket: int, rung: int) -> int:
     """How many trials a rung is to have, once the rung below has ended [A7]."""
-    base = base_rung(history.ladder, bracket)
-    planned = rung_size(history.ladder, base, rung)
-    if rung == base:
+    planned = planned_size(history.ladder, bracket, rung)
+    if rung == base_rung(history.ladder, bracket):
         return planned
     return min(planned, len(history.ranked(history.members(bracket, rung - 1))))
 
@@ -395,8 +465,7 @@ def due_size(history: History, bracket: int, rung: int) -> int:
 def handed_out(history: History, bracket: int) -> bool:
     """Whether the bracket's base rung has all its draws, ended or not."""
     base = base_rung(history.ladder, bracket)
-    drawn = history.members(bracket, base)
-    return len(drawn) >= rung_size(history.ladder, base, base)
+    return len(history.members(bracket, base)) >= planned_size(history.ladder, bracket, base)
 
 
 def rung_over(history: History, bracket: int, rung: int) -> bool:
@@ -470,9 +539,10 @@ def leads_its_rung(history: History, mode: Job) -> bool:
 
 
 def leads_after_uniform_draws(history: History, mode: Job) -> bool:
-    """Whether the guard's uniform draws are made and the mode is the incumbent [A14]."""
-    drawn = len(history.members(0, 0))
-    return drawn >= guard_draws(history.ladder) and history.incumbent() == mode
+    """Whether the guard's uniform draws have ended and the mode is the incumbent [A11, A14]."""
+    size = guard_draws(history.ladder)
+    first = draws(history)[:size]
+    return len(first) == size and all(map(history.ended, first)) and history.leader() == mode
 
 
 # Sources of new configurations: rules 3, 5 and 11
@@ -480,7 +550,16 @@ def leads_after_uniform_draws(history: History, mode: Job) -> bool:
 
 def guard_draws(ladder: Ladder) -> int:
     """How many draws of bracket 0 are uniform before the prior has its turn."""
-    return rung_size(ladder, 0, 0) // ladder.eta
+    return planned_size(ladder, 0, 0) // ladder.eta
+
+
+def draws(history: History) -> list[Job]:
+    """The draws of bracket 0, in order; a retry is none, as the failed trial is one [A14, A39]."""
+    return [
+        job
+        for job in history.jobs.values()
+        if (job.bracket, job.rung) == (0, 0) and job.origin != "queued" and job.retry_of is None
+    ]
 
 
 def shares_of(uniform: float, prior: float, incumbent: float) -> dict[str, float]:
@@ -513,7 +592,7 @@ def guardband_bo_shares(history: History, flat: bool, bracket: int) -> dict[str,
 def guard_shares(history: History, flat: bool, bracket: int) -> dict[str, float]:
     """Rule 3: uniform draws first, then the prior as far as it is trusted."""
     ladder = history.ladder
-    if flat or len(history.members(0, 0)) < guard_draws(ladder):
+    if flat or len(draws(history)) < guard_draws(ladder):
         return shares_of(1.0, 0.0, 0.0)
     omega = float(ladder.eta) ** (2 if trusted(history) else -2)
     odds = ladder.eta ** base_rung(ladder, bracket) * omega
@@ -522,7 +601,7 @@ def guard_shares(history: History, flat: bool, bracket: int) -> dict[str, float]
 
 def trusted(history: History) -> bool:
     """Whether the incumbent comes from the prior, and the mode has not failed [A15-A17]."""
-    modes = [job for job in history.jobs.values() if job.origin == "mode"]
+    modes = [job for job in history.standing() if job.origin == "mode"]
     if any(history.failed(job) for job in modes):
         return False
     incumbent = history.incumbent()
@@ -577,13 +656,20 @@ def first_bracket_cost(ladder: Ladder) -> float:
 
 
 def resources_used(history: History) -> float:
-    """The sum over lineages of the highest ended fidelity, imported ones left out [A22]."""
-    highest: dict[int, float] = {}
+    """What our own trials cost, and what imported results add to that [A22]."""
+    own: dict[int, float] = {}
+    imported: dict[int, float] = {}
+    costs = list[float]()
     for job in history.jobs.values():
-        if history.ended(job) and job.origin != "imported":
-            root = history.root(job)
-            highest[root] = max(job.fidelity, highest.get(root, 0.0))
-    return math.fsum(highest.values())
+        if history.ended(job):
+            ours = job.origin != "imported"
+            highest = own if ours else imported
+            highest[job.config] = max(job.fidelity, highest.get(job.config, 0.0))
+            if ours:
+                before = 0.0 if job.parent is None else history.jobs[job.parent].fidelity
+                costs.append(job.fidelity - before)
+    more = (max(reached - own.get(config, 0.0), 0.0) for config, reached in imported.items())
+    return math.fsum((*costs, *more))
 
 
 # guardband+bo where the plan would open a bracket: rules 6 to 10
@@ -630,8 +716,10 @@ def evidence(history: History) -> Evidence:
 
 def counts_as_evidence(job: Job) -> bool:
     """Whether the proof looks at a full training."""
+    if job.origin in ("mode", "queued", "imported"):
+        return True
     if job.bracket is None:
-        return job.origin in ("mode", "queued", "imported") or is_duel(job)
+        return is_duel(job)
     return job.bracket == 0 or job.origin == "uniform"
 
 
@@ -666,19 +754,22 @@ def is_proven(history: History) -> bool:
 def fruitless_model_trainings(history: History) -> int:
     """Rule 10: ended model trainings since the last gain and the last bracket's opening [A34]."""
     best = math.inf
-    count = 0
     opened: set[int] = set()
+    asked: set[int] = set()
+    ended: set[int] = set()
     for event in history.events:
         if isinstance(event, Job):
             if event.bracket is not None and event.bracket not in opened:
                 opened.add(event.bracket)
-                count = 0
+                asked.clear()
+            if event.origin == "model":
+                asked.add(event.id)
             continue
         job = history.jobs[event.job]
-        gain = same(job.fidelity, history.ladder.z_max) and history.succeeded(job)
-        if gain and history.loss(job) < best:
+        full = same(job.fidelity, history.ladder.z_max) and history.succeeded(job)
+        if full and history.loss(job) < best:
             best = history.loss(job)
-            count = 0
-        elif job.origin == "model":
-            count += 1
-    return count
+            ended.clear()
+        else:
+            ended.add(job.id)
+    return len(asked & ended)

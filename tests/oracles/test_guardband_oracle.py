@@ -6,7 +6,7 @@ has 3, 1 on rungs 1 and 2, the first 3 draws of bracket 0 are uniform, and the m
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -22,6 +22,7 @@ from oracles.guardband_oracle import (
     first_bracket_cost,
     guard_draws,
     is_proven,
+    planned_size,
     read,
     resources_used,
     rung_size,
@@ -144,7 +145,7 @@ def test_sizes_are_those_of_hyperband() -> None:
     assert [sizes(FOUR, base) for base in (0, 1)] == [[27, 9, 3, 1], [9, 3, 1]]
     assert [sizes(THREE, base) for base in (0, 1)] == [[9, 3, 1], [3, 1]]
     assert [sizes(TWO, base) for base in (0, 1)] == [[3, 1], [2]]
-    assert sizes(ONE, 0) == [3]
+    assert [planned_size(ONE, bracket, 0) for bracket in range(3)] == [3, 1, 1]
     assert [guard_draws(ladder) for ladder in (ONE, TWO, THREE, FOUR)] == [1, 1, 3, 9]
 
 
@@ -333,10 +334,35 @@ def test_a_queued_incumbent_is_not_trusted() -> None:
 def test_running_draws_count_among_the_first() -> None:
     story = Story()
     story.step(0.9)
-    for _ in range(3):
-        story.start()
-    assert story.start().parent == 0  # the mode is all there is, and is continued
+    running = [story.start() for _ in range(3)]
     assert story.decide().shares == near(shares(0.1, 0.9, 0.0))
+    for job in running[:2]:
+        story.end(job, 1.0)
+    assert story.decide().kind == "new"  # one of the draws that the mode is compared with runs
+    story.end(running[2], None)
+    assert story.decide() == Decision("continue", 9.0, parent=0)
+
+
+def test_queued_trials_in_bracket_0_are_no_draws() -> None:
+    story = Story()
+    story.step(0.9)
+    for draw in ("queued", "uniform", "queued", "uniform"):
+        assert story.decide().shares == shares(1.0, 0.0, 0.0)
+        story.step(0.95, draw)
+    assert story.decide().shares == shares(1.0, 0.0, 0.0)
+    story.step(0.95)
+    assert story.decide() == Decision("continue", 9.0, parent=0)
+
+
+def test_a_draw_that_equals_the_mode_counts_for_itself_when_the_mode_is_to_lead() -> None:
+    # As one configuration the mode would count with 0.4 on rung 1, and lead; but draw 1 has 0.1.
+    story = Story()
+    story.step(0.4)
+    for config, loss in ((0, 0.1), (2, 0.5), (3, 0.5)):
+        number = len(story.jobs())
+        story.events += [Job(number, 1.0, 0, 0, "uniform", None, config), Ended(number, loss)]
+    assert story.decide().kind == "new"
+    assert story.decide().shares == near(shares(0.1, 0.9, 0.0))  # the configuration is trusted
 
 
 def test_the_odds_grow_with_the_rung_before_any_full_training() -> None:
@@ -557,16 +583,15 @@ def test_two_scores_of_zero_share_evenly() -> None:
 
 
 def test_before_bracket_0_is_paid_esp_does_not_perturb_the_incumbent() -> None:
-    # The mode is at z_max, 9 of the cost 9*1 + 3*2 + 1*6 = 21 of bracket 0; two draws cost 2.
+    # The mode is at z_max, 9 of the cost 9*1 + 3*2 + 1*6 = 21 of bracket 0; three draws cost 3.
     story = Story()
     story.step(0.3)
-    for _ in range(2):
+    for _ in range(3):
         story.step(0.5)
-    story.start()
     story.step(0.2)  # the mode to z_max
     for _ in range(6):
         story.start()
-    assert resources_used(read(THREE, story.events)) == 11.0
+    assert resources_used(read(THREE, story.events)) == 12.0
     decision = story.decide()
     assert (decision.bracket, decision.rung) == (1, 1)
     assert decision.shares == near(shares(0.25, 0.75, 0.0))
@@ -580,11 +605,19 @@ def test_with_a_flat_prior_bracket_0_is_just_paid() -> None:
     assert decision.shares == near(shares(0.25, 0.25, 0.5))
 
 
-def test_imported_results_cost_nothing() -> None:
+def test_imported_results_count_as_far_as_they_go_beyond_our_own() -> None:
     story = Story(flat=True)
     story.put("imported", 9.0, 0.5)
     story.put("queued", 3.0, None)
-    assert resources_used(read(THREE, story.events)) == 3.0
+    assert resources_used(read(THREE, story.events)) == 9.0 + 3.0
+    story.events += [Job(2, 3.0, None, None, "queued", None, 0), Ended(2, 0.7)]
+    assert resources_used(read(THREE, story.events)) == (9.0 - 3.0) + 3.0 + 3.0
+    story.events += [Job(3, 1.0, None, None, "imported", None, 0), Ended(3, 0.7)]
+    assert resources_used(read(THREE, story.events)) == 12.0
+
+
+def test_with_one_rung_the_incumbent_is_active_after_one_training() -> None:
+    assert first_bracket_cost(ONE) == 200.0
 
 
 # The incumbent
@@ -754,12 +787,12 @@ def test_a_proof_at_hand_waits_for_bracket_0() -> None:
     # The mode has 0.8 at z_max and a queued training 0.9, which proves the prior.
     story = Story("guardband+bo")
     story.step(0.7)
-    first = story.start()
-    for _ in range(2):
+    for _ in range(3):
         story.step(0.8)
     story.step(0.8)  # the mode to z_max
     story.put("queued", 9.0, 0.9)
-    for _ in range(6):
+    first = story.start()
+    for _ in range(5):
         story.step(None)
     assert is_proven(read(THREE, story.events))
     assert story.decide() == Decision("new", 3.0, 1, 1, shares=shares(0.25, 0.0, 0.75))
@@ -809,6 +842,12 @@ def test_the_duel_is_another_origin() -> None:
 def test_queued_and_imported_trainings_are_another_origin(origin: str) -> None:
     assert proven(full(0, "mode", 0.2), full(1, origin, 0.3))
     assert not proven(full(0, "mode", 0.2), full(1, origin, 0.1))
+
+
+def test_a_queued_winner_of_a_later_bracket_is_another_origin() -> None:
+    events = full(0, "mode", 0.3) + full(1, "queued", 0.2, bracket=1)
+    assert not is_proven(read(THREE, events))
+    assert is_proven(read(THREE, full(0, "mode", 0.3) + full(1, "queued", 0.4, bracket=1)))
 
 
 def test_models_and_perturbations_say_nothing_about_the_prior() -> None:
@@ -906,6 +945,18 @@ def test_running_model_trainings_do_not_count_for_patience() -> None:
     assert story.decide().kind == "new"
 
 
+def test_model_trainings_asked_before_the_last_bracket_do_not_count_for_patience() -> None:
+    story = proven_story()
+    running = [story.start() for _ in range(6)]
+    for job in running[:3]:
+        story.end(job, 0.3)
+    for _ in range(4):
+        assert story.step(0.6, "incumbent").bracket == 1
+    for job in running[3:]:
+        story.end(job, 0.3)
+    assert story.decide().kind == "model"
+
+
 def test_a_better_full_training_of_any_origin_renews_patience() -> None:
     story = proven_story()
     for _ in range(3):
@@ -954,6 +1005,110 @@ def test_with_two_rungs_bracket_1_is_two_full_trainings() -> None:
     assert story.names() == ["0_0", "1_0", "2_0", "0_1", "3_1", "4_1"]
 
 
+def test_with_one_rung_an_unproven_model_waits_for_one_more_training() -> None:
+    story = Story("guardband+bo", ONE, flat=True)
+    story.run(hashed, [], lambda decision: decision.kind == "model")
+    assert [job.bracket for job in story.jobs()] == [0, 0, 0, 1]
+
+
+# What people ask for
+
+
+def queued(story: Story) -> Decision:
+    ladder, events = story.ladder, story.events
+    return decide(story.method, ladder, story.flat, events, unscored, queued=True)
+
+
+def test_a_queued_configuration_takes_the_place_of_a_draw_before_the_opening() -> None:
+    assert queued(Story()) == Decision("queued", 1.0, 0, 0)
+
+
+def test_a_queued_configuration_waits_for_promotions_and_the_mode() -> None:
+    story = Story()
+    story.step(0.3)
+    for _ in range(3):
+        story.step(0.5)
+    assert queued(story) == story.decide() == Decision("continue", 9.0, parent=0)
+    for _ in range(7):
+        story.step(0.6)
+    assert queued(story) == story.decide() and story.decide().kind == "promote"
+
+
+def test_a_queued_configuration_takes_the_place_of_a_model_training() -> None:
+    assert queued(proven_story()) == Decision("queued", 9.0)
+
+
+def again(story: Story, failed: Job, loss: float | None = None) -> Job:
+    """Ask for a failed trial again; it runs if it has no loss."""
+    job = replace(failed, id=len(story.jobs()), retry_of=failed.id)
+    story.events.append(job)
+    if loss is not None:
+        story.end(job, loss)
+    return job
+
+
+def test_a_bracket_waits_for_a_retried_trial_and_promotes_it() -> None:
+    story = Story(flat=True)
+    failed = story.step(None)
+    for _ in range(8):
+        story.step(0.5)
+    assert story.decide().kind == "promote"
+    retry = again(story, failed)
+    assert story.decide().bracket == 1
+    story.end(retry, 0.1)
+    assert story.decide() == Decision("promote", 3.0, 0, 1, parent=retry.id)
+
+
+def test_a_retried_mode_is_the_mode() -> None:
+    story = Story()
+    failed = story.step(None)
+    for loss in (0.5, 0.5, 0.5):
+        story.step(loss)
+    assert story.decide().shares == near(shares(0.9, 0.1, 0.0))
+    retry = again(story, failed, 0.4)
+    assert story.decide() == Decision("continue", 9.0, parent=retry.id)
+    continued = story.step(None)
+    story.step(0.1, "prior")
+    assert story.decide().shares == near(shares(0.9, 0.1, 0.0))
+    again(story, continued, 0.2)
+    assert story.decide().shares == near(shares(0.1, 0.9, 0.0))
+
+
+def test_a_failure_stays_a_result_of_its_configuration_while_it_is_retried() -> None:
+    story = Story()
+    story.step(0.3)
+    for _ in range(3):
+        story.step(0.5)
+    continued = story.step(None)  # the mode to z_max
+    retry = again(story, continued)
+    found = read(THREE, story.events).incumbent()
+    assert found is not None and found.origin == "uniform"
+    assert resources_used(read(THREE, story.events)) == 3.0 + 3.0 + 6.0
+    story.end(retry, 0.4)
+    assert read(THREE, story.events).incumbent() == retry
+    assert resources_used(read(THREE, story.events)) == 3.0 + 3.0 + 6.0 + 6.0
+
+
+def test_a_draw_that_failed_has_ended_even_if_it_is_retried() -> None:
+    story = Story()
+    story.step(0.3)
+    failed = story.step(None)
+    again(story, failed)
+    story.step(0.5)
+    assert story.decide().shares == shares(1.0, 0.0, 0.0)  # two draws, one of them twice
+    story.step(0.5)
+    assert story.decide().kind == "continue"
+
+
+def test_a_retried_model_training_counts_twice_for_patience() -> None:
+    story = proven_story()
+    failed = story.step(None)
+    again(story, failed, 0.9)
+    assert story.decide().kind == "model"
+    story.step(0.9)
+    assert story.decide().kind == "new"
+
+
 # Input that cannot be
 
 
@@ -965,6 +1120,11 @@ def test_impossible_histories_are_refused() -> None:
         read(THREE, [Job(1, 3.0, 1, 0, "uniform", 7, 0)])
     with pytest.raises(ValueError, match="ended without running"):
         read(THREE, [job, Ended(0, 0.1), Ended(0, 0.1)])
+    again = Job(1, 1.0, 0, 0, "uniform", None, 0, retry_of=0)
+    with pytest.raises(ValueError, match="did not fail"):
+        read(THREE, [job, Ended(0, 0.1), again])
+    with pytest.raises(ValueError, match="retried twice"):
+        read(THREE, [job, Ended(0, None), again, replace(again, id=2)])
     with pytest.raises(ValueError, match="must rise"):
         Ladder(3, (1.0, 1.0))
     with pytest.raises(ValueError, match="at least 2"):

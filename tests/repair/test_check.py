@@ -147,7 +147,7 @@ def _run(folder: Path, *statements: str) -> None:
     ("statement", "finding"),
     [
         ("PRAGMA application_id = 7", "study.db has the application id 0x7"),
-        ("PRAGMA user_version = 4", "study.db has format 4"),
+        ("PRAGMA user_version = 5", "study.db has format 5"),
         ("PRAGMA user_version = 2", "record 1 (created) has format 1, but the storage says 2"),
         ("CREATE TABLE more (x)", "study.db has other tables than a study"),
         ("DROP TABLE lease", "study.db has other tables than a study"),

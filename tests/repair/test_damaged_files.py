@@ -236,9 +236,9 @@ def test_a_foreign_database_is_not_a_study(shapes: Shapes, place: Path, head: bo
 
 
 def test_a_newer_version_is_refused_and_left_alone(shapes: Shapes, place: Path) -> None:
-    case = Case(shapes, place, "closed", lambda folder: _set_version(folder, 4))
-    assert "has format 4, this library reads up to 3. Install a newer" in case.message
-    assert any("has format 4" in finding.what for finding in check(case.folder).findings)
+    case = Case(shapes, place, "closed", lambda folder: _set_version(folder, 5))
+    assert "has format 5, this library reads up to 4. Install a newer" in case.message
+    assert any("has format 5" in finding.what for finding in check(case.folder).findings)
     with pytest.raises(pb.errors.FormatError, match="Install a newer"):
         salvage(case.folder, place / "new")
     assert not (place / "new").exists()

@@ -50,7 +50,7 @@ def test_a_block_that_cannot_be_read(new_postgres: Callable[[], Server], place: 
 @pytest.mark.parametrize(
     ("statement", "finding"),
     [
-        ("COMMENT ON SCHEMA {} IS 'priorband format 4'", "instead of 'priorband format 1'"),
+        ("COMMENT ON SCHEMA {} IS 'priorband format 5'", "instead of 'priorband format 1'"),
         ("COMMENT ON SCHEMA {} IS 'priorband format 2'", "record 1 (created) has format 1, but"),
         ("COMMENT ON SCHEMA {} IS NULL", "instead of 'priorband format 1'"),
         ("ALTER TABLE {}.record ADD COLUMN more TEXT", "other tables"),

@@ -220,7 +220,7 @@ CHANGES: dict[str, Change] = {
     "no creation": lambda found: found.pop(0),
     "another beginning": column("created", kind="remark", body='{"text":""}'),
     "a format of text": body("created", format="1"),
-    "a newer format": body("created", format=4),
+    "a newer format": body("created", format=5),
     "a direction of text": body("created", maximize="no"),
     "no problem": body("created", problem=None),
     "an empty problem": body("created", problem={}),

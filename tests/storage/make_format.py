@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from stored_studies import CHILDREN, CONDITIONAL, fill
+from stored_studies import CHILDREN, CONDITIONAL, fill, tell_some
 
 import priorband as pb
-from priorband.events import Asked, Event, Failed, Queued, Told
-from priorband.storage.journal import FORMAT, RETRY_FORMAT
+from priorband.durable.serialize import to_data
+from priorband.events import Asked, Event, Failed, PriorChanged, Queued, Told
+from priorband.space.prior import Independent
+from priorband.storage.journal import FORMAT, PRIOR_FORMAT, RETRY_FORMAT
 
 DATA = Path(__file__).parent / "data"
 SPACE = pb.Space(
@@ -29,8 +31,13 @@ OTHERS = {"learning rate": 1e-3, "size": 32, "optimiser": "adam"}
 SPACES = {1: (SPACE, dict.fromkeys(CHILDREN, OTHERS), "priorband")} | {
     2: (CONDITIONAL, CHILDREN, "hyperband+prior"),
     3: (CONDITIONAL, CHILDREN, "hyperband+prior"),
+    4: (SPACE, dict.fromkeys(CHILDREN, OTHERS), "guardband"),
 }
-"""What the study of each format is about. One of format 3 has trials that were retried."""
+"""What the study of each format is about.
+
+One of format 3 has trials that were retried; in one of format 4, the prior was changed, too.
+"""
+PRIOR = {"x": pb.Beta(2, 5), "kind": pb.Weights({"a": 3, "b": 1, (1, 2): 0})}
 
 
 def plain(events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -52,6 +59,9 @@ def _plain(event: Event) -> dict[str, Any]:
             return {"queued": [_config(config), fidelity]}
         case Queued(config, fidelity, retry):
             return {"queued": [_config(config), fidelity, retry]}
+        case PriorChanged(Independent(densities=densities, mode=mode)):
+            return {"prior": [to_data([*densities]), _config(mode)]}
+    raise TypeError(f"No study of these has {event!r}.")
 
 
 def _config(config: pb.Config) -> dict[str, Any]:
@@ -64,6 +74,11 @@ def write(folder: Path, version: int) -> None:
     fidelity = pb.Fidelity("epochs", 1, 9)
     with pb.open_study(folder, space, fidelity, method, seed=7, maximize=True) as study:
         fill(study, 30, others)
+        if version >= PRIOR_FORMAT:
+            study.set_prior(PRIOR)
+            tell_some(study, 6)
+            study.set_prior(None)
+            study.set_prior(PRIOR)
         if version >= RETRY_FORMAT:
             failed = study.state.history.latest_failures(2)
             study.retry([ended.trial.id for ended in failed])

@@ -32,7 +32,7 @@ def test_a_study_gets_the_oldest_format_that_has_a_form_for_it(version: int, pla
     write(place / "study", version)
     with closing(sqlite3.connect(place / "study" / "study.db")) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (version,)
-    stated = min(version, 2)  # a retry needs the third, and comes later
+    stated = {1: 1, 2: 2, 3: 2, 4: 1}[version]  # a retry or a new prior comes later
     assert f'{{"format":{stated},' in rows(place / "study")[0].body[:20]
 
 

@@ -129,10 +129,10 @@ def test_a_writer_that_does_not_end_is_named(opened: Open, monkeypatch: pytest.M
 def test_a_study_that_was_upgraded_meanwhile_is_left_alone(journal: Journal) -> None:
     write(journal, row(1))
     if isinstance(journal, SqliteJournal):
-        journal._connection("write").execute("PRAGMA user_version = 4")
+        journal._connection("write").execute("PRAGMA user_version = 5")
     else:
-        journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 4'")
-    with pytest.raises(pb.errors.FormatError, match="has format 4, this library reads up to 3"):
+        journal._run(f"COMMENT ON SCHEMA {journal._schema} IS 'priorband format 5'")
+    with pytest.raises(pb.errors.FormatError, match="has format 5, this library reads up to 4"):
         write(journal, row(2))
 
 

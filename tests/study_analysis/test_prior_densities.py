@@ -53,6 +53,13 @@ def test_positions_are_those_of_the_columns() -> None:
         assert column.unit[0] == pytest.approx(density.mode, nan_ok=True)
 
 
+def test_a_prior_that_was_changed_is_the_last_one() -> None:
+    study = pb.Study(pb.Space(x=pb.Float(0, 1, prior=0.2)), method="random+prior")
+    study.set_prior({"x": 0.7})
+    [x] = prior_densities(study_data(study))
+    assert x.mode == pytest.approx(0.7)
+
+
 class Squares:
     """A prior of the user's own, in which y is as x: the square of a uniform number."""
 

@@ -1,5 +1,6 @@
 """NePS's methods on our benchmarks, with priors of its own kind: a value and a confidence."""
 
+import math
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -17,19 +18,28 @@ _FIDELITY = "fidelity_of_the_trial"
 
 
 def run_priorband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """NePS's priorband, or its hyperband if there is no prior. A promotion pays the difference."""
+    """NePS's priorband, or its hyperband if there is no prior. A promotion pays the difference.
+
+    As in the paper, the mode is trained in full first; NePS does so only if it is asked to.
+    """
     neps, algorithms = _neps(seed)
     space = _space(neps, log, mode, with_fidelity=True)
-    method = algorithms.hyperband if mode is None else algorithms.priorband
-    _run(neps.AskAndTell(optimizer=method(space)), log)
+    if mode is None:
+        method = algorithms.hyperband(space)
+    else:
+        method = algorithms.priorband(space, sample_prior_first="highest_fidelity")
+    _run(neps.AskAndTell(optimizer=method), log)
 
 
 def run_pibo(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """NePS's pibo, or its Bayesian optimisation without a prior; full trainings."""
+    """NePS's pibo, the mode first, or its Bayesian optimisation without a prior; full trainings."""
     neps, algorithms = _neps(seed)
     space = _space(neps, log, mode, with_fidelity=False)
-    method = algorithms.bayesian_optimization if mode is None else algorithms.pibo
-    _run(neps.AskAndTell(optimizer=method(space)), log)
+    if mode is None:
+        method = algorithms.bayesian_optimization(space)
+    else:
+        method = algorithms.pibo(space, sample_prior_first=True)
+    _run(neps.AskAndTell(optimizer=method), log)
 
 
 def _neps(seed: int) -> tuple[Any, Any]:
@@ -54,7 +64,8 @@ def _run(asked: Any, log: TrainingLog) -> None:
         roots[trial.id] = trial.id if before is None else roots[before]
         trained = float(trial.config.get(_FIDELITY, fidelity.high))
         config = _config(log.benchmark.space, trial.config)
-        asked.tell(trial, log.train(roots[trial.id], config, trained))
+        loss = log.train(roots[trial.id], config, trained)
+        asked.tell(trial, loss if math.isfinite(loss) else log.worst)
 
 
 def _space(neps: Any, log: TrainingLog, mode: Mapping[str, Any] | None, with_fidelity: bool) -> Any:
@@ -72,16 +83,21 @@ def _space(neps: Any, log: TrainingLog, mode: Mapping[str, Any] | None, with_fid
 
 
 def _parameter(neps: Any, parameter: Any, believed: Any) -> Any:
-    """A parameter of NePS. Integers are floats that are rounded: its own have too few values."""
+    """A parameter of NePS. A log integer is a float that is rounded.
+
+    NePS 0.17 rounds the logarithms of log integers, which leaves four values from 16 to 512.
+    """
     belief: dict[str, Any] = {} if believed is None else {"prior_confidence": "medium"}
-    if isinstance(parameter, Float | Integer):
+    if not isinstance(parameter, Float | Integer):
         if believed is not None:
-            belief["prior"] = float(believed)
-        bounds = {"lower": float(parameter.low), "upper": float(parameter.high)}
-        return neps.Float(**bounds, log=parameter.log, **belief)
+            belief["prior"] = list(parameter.choices).index(believed)
+        return neps.Categorical(choices=tuple(range(len(parameter.choices))), **belief)
+    whole = isinstance(parameter, Integer) and not parameter.log
+    kind, number = (neps.Integer, int) if whole else (neps.Float, float)
     if believed is not None:
-        belief["prior"] = list(parameter.choices).index(believed)
-    return neps.Categorical(choices=tuple(range(len(parameter.choices))), **belief)
+        belief["prior"] = number(believed)
+    bounds = {"lower": number(parameter.low), "upper": number(parameter.high)}
+    return kind(**bounds, log=parameter.log, **belief)
 
 
 def _config(space: Space, values: Mapping[str, Any]) -> Config:

@@ -7,6 +7,7 @@ from typing import Any
 from priorband.errors import SpaceError
 from priorband.experiments.peers.packages import required_package
 from priorband.experiments.peers.training_log import TrainingLog
+from priorband.ladder import Ladder
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
@@ -15,9 +16,10 @@ ETA = 3
 
 
 def run_tpe_hyperband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """TPESampler with HyperbandPruner, which is shown the losses at its rungs.
+    """TPESampler with HyperbandPruner, which is shown the losses on the rungs of our Hyperband.
 
-    A pruned trial pays up to the fidelity at which it was pruned. Optuna never continues one.
+    A trial pays up to the fidelity at which it is pruned; Optuna never continues a pruned trial.
+    The pruner lets the first trial of a bracket pass, so that the mode is trained in full.
     """
     optuna = _optuna("optuna")
     fidelity = log.benchmark.fidelity
@@ -27,29 +29,33 @@ def run_tpe_hyperband(log: TrainingLog, mode: Mapping[str, Any] | None, seed: in
     study = optuna.create_study(
         study_name=f"seed {seed}", sampler=optuna.samplers.TPESampler(seed=seed), pruner=pruner
     )
-    steps = [low * ETA**rung for rung in range(high) if low * ETA**rung < high]
+    steps = Ladder(fidelity, ETA).fidelities[:-1]
     _enqueue(study, log.benchmark.space, mode)
     while log.has_budget:
         trial = study.ask(_distributions(log.benchmark.space))
         config = _config(log.benchmark.space, trial.params)
         for step in steps:
-            trial.report(log.train(trial.number, config, step), step)
-            if trial.should_prune():
+            loss = log.train(trial.number, config, step)
+            trial.report(loss, math.ceil(step))
+            if trial.should_prune() or not math.isfinite(loss):
                 study.tell(trial, state=optuna.trial.TrialState.PRUNED)
                 break
         else:
-            _tell(study, trial, log.train(trial.number, config, fidelity.high))
+            study.tell(trial, _told(log.train(trial.number, config, fidelity.high)))
 
 
 def run_gp(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """GPSampler with full trainings."""
+    """GPSampler with full trainings, in one thread."""
     optuna = _optuna("optuna", "torch")
+    import torch
+
+    torch.set_num_threads(1)
     study = optuna.create_study(sampler=optuna.samplers.GPSampler(seed=seed))
     _enqueue(study, log.benchmark.space, mode)
     while log.has_budget:
         trial = study.ask(_distributions(log.benchmark.space))
         config = _config(log.benchmark.space, trial.params)
-        _tell(study, trial, log.train(trial.number, config, log.benchmark.fidelity.high))
+        study.tell(trial, _told(log.train(trial.number, config, log.benchmark.fidelity.high)))
 
 
 def _optuna(*packages: str) -> Any:
@@ -61,13 +67,12 @@ def _optuna(*packages: str) -> Any:
     return optuna
 
 
-def _tell(study: Any, trial: Any, loss: float) -> None:
-    """Tell a loss; one that is not finite is a failure, which Optuna's samplers ignore."""
-    optuna = _optuna("optuna")
-    if math.isfinite(loss):
-        study.tell(trial, loss)
-    else:
-        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+def _told(loss: float) -> float:
+    """A loss for Optuna. A failure is infinite: samplers ignore nan, and would try it again.
+
+    TPESampler ranks infinite losses last, and GPSampler takes them for the worst finite one.
+    """
+    return loss if math.isfinite(loss) else math.inf
 
 
 def _enqueue(study: Any, space: Space, mode: Mapping[str, Any] | None) -> None:

@@ -1,4 +1,4 @@
-"""SMAC's multi-fidelity method on our benchmarks, with the mode in its initial design."""
+"""SMAC's multi-fidelity method on our benchmarks; it is told the result of the mode first."""
 
 import math
 import tempfile
@@ -9,63 +9,75 @@ from typing import Any
 from priorband.errors import SpaceError
 from priorband.experiments.peers.packages import required_package
 from priorband.experiments.peers.training_log import TrainingLog
+from priorband.ladder import Ladder
 from priorband.space.config import Config
 from priorband.space.parameters import Float, Integer
 from priorband.space.space import Space
 
-_MANY = 100_000
-"""SMAC must know a number of trials. The budget ends its runs."""
-_FAILED = 1e9
+ETA = 3
 
 
 def run_multi_fidelity(log: TrainingLog, mode: Mapping[str, Any] | None, seed: int) -> None:
-    """MultiFidelityFacade: Hyperband with a random forest.
+    """MultiFidelityFacade: Hyperband with a random forest, told the full result of the mode first.
 
-    A configuration that it evaluates again with a larger budget pays the difference.
+    A configuration that it evaluates again with a larger budget pays the difference, although
+    keeping its checkpoint is left to the user. SMAC must know a number of trials, by which it
+    chooses how many draws to begin with; it is the one that SMAC computes for the budget.
     """
     required_package("smac", "smac")
     import smac
-    from smac.runhistory.dataclasses import TrialValue
+    from smac.intensifier.hyperband_utils import determine_hyperband_for_multifidelity
+    from smac.runhistory.dataclasses import TrialInfo
 
     searched, fidelity = _configspace(log.benchmark.space, mode), log.benchmark.fidelity
     facade = smac.MultiFidelityFacade
+    plan = determine_hyperband_for_multifidelity(
+        log.budget * fidelity.high, fidelity.low, fidelity.high, ETA
+    )
     with tempfile.TemporaryDirectory() as folder:
         scenario = smac.Scenario(
             searched,
             output_directory=Path(folder),
             deterministic=True,
-            n_trials=_MANY,
+            n_trials=plan["n_trials"],
             min_budget=fidelity.low,
             max_budget=fidelity.high,
             seed=seed,
         )
-        initial = facade.get_initial_design(scenario)
-        if mode is not None:
-            initial = smac.initial_design.DefaultInitialDesign(scenario)
         solver = facade(
             scenario,
             lambda config, seed=0, budget=0: 0.0,  # never called: SMAC is asked and told
-            initial_design=initial,
-            intensifier=facade.get_intensifier(scenario, eta=3),
+            intensifier=facade.get_intensifier(scenario, eta=ETA),
             logging_level=False,
             overwrite=True,
         )
-        _run(solver, log, TrialValue)
+        trained: dict[Any, tuple[int, float]] = {}
+        if mode is not None:
+            first = searched.get_default_configuration()
+            _train(solver, log, trained, TrialInfo(first, seed=0, budget=float(fidelity.high)))
+        while log.has_budget:
+            _train(solver, log, trained, solver.ask())
 
 
-def _run(solver: Any, log: TrainingLog, result: Any) -> None:
-    fidelity = log.benchmark.fidelity
-    reached: dict[Any, tuple[int, float]] = {}
-    while log.has_budget:
-        info = solver.ask()
-        trained = min(max(float(info.budget), fidelity.low), fidelity.high)
-        times, before = reached.get(info.config, (0, 0.0))
-        if trained <= before:  # from scratch again
-            times += 1
-        reached[info.config] = (times, trained)
-        config = _config(log.benchmark.space, info.config)
-        loss = log.train((info.config.config_id, str(dict(config)), times), config, trained)
-        solver.tell(info, result(cost=loss if math.isfinite(loss) else _FAILED))
+def _train(
+    solver: Any, log: TrainingLog, trained: dict[Any, tuple[int, float]], trial: Any
+) -> None:
+    """Train a configuration as far as a trial says, and tell SMAC of it.
+
+    SMAC has the rungs of our Hyperband, but for rounding to whole epochs, which is ours here.
+    `trained` has how often and how far each configuration was trained. One that was trained
+    further before is trained from the beginning.
+    """
+    from smac.runhistory.dataclasses import TrialValue
+
+    rungs = Ladder(log.benchmark.fidelity, ETA).fidelities
+    wanted = min(rungs, key=lambda rung: abs(rung - trial.budget))
+    times, before = trained.get(trial.config, (1, 0.0))
+    times += wanted <= before
+    trained[trial.config] = (times, wanted)
+    config = _config(log.benchmark.space, trial.config)
+    loss = log.train((trial.config, times), config, wanted)
+    solver.tell(trial, TrialValue(cost=loss if math.isfinite(loss) else log.worst))
 
 
 def _configspace(space: Space, mode: Mapping[str, Any] | None) -> Any:

@@ -1,5 +1,6 @@
 """What another library's method has trained, what each training cost, and how it ended."""
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any, final
 
@@ -33,6 +34,8 @@ class TrainingLog:
         self.benchmark = benchmark
         self.budget = budget
         self._trained: dict[Hashable, float] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._roots: list[int] = []
         self._configs: list[Mapping[str, Any]] = []
         self._losses: list[float] = []
         self._costs: list[float] = []
@@ -71,15 +74,27 @@ class TrainingLog:
             )
         loss = self.benchmark.evaluate(config, fidelity)
         self._trained[name] = fidelity
+        self._roots.append(self._numbers.setdefault(name, len(self._numbers)))
         self._configs.append(config)
         self._losses.append(loss)
         self._costs.append(fidelity - before)
         self._fidelities.append(fidelity)
         return loss
 
+    @property
+    def worst(self) -> float:
+        """The highest finite loss so far; 0 if there is none.
+
+        It is what a peer is told of a failed training if it can be told nothing but numbers.
+        """
+        return max(filter(math.isfinite, self._losses), default=0.0)
+
     def values(self, budgets: tuple[float, ...]) -> list[float]:
-        """After each budget, the loss of the incumbent after a full training; nan without one."""
+        """After each budget, the loss of the incumbent after a full training; nan without one.
+
+        A configuration whose training failed is not the incumbent.
+        """
         full = self.benchmark.fidelity.high
         at_full = self.benchmark.evaluate_many(self._configs, full)
-        curve = incumbent_curve(self._costs, self._losses, at_full, full=full)
+        curve = incumbent_curve(self._costs, self._losses, at_full, full=full, configs=self._roots)
         return [value_at(curve, budget) for budget in budgets]

@@ -1,0 +1,1 @@
+"""Why each trial was chosen, promoted or stopped, from a study's method and history."""

@@ -1,0 +1,85 @@
+"""`priorband why` explains one trial on one screen."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commands import no_control_codes, run_here
+
+import priorband as pb
+
+SPACE = pb.Space({"x": pb.Float(0, 1, prior=0.4)})
+EPOCHS = pb.Fidelity("epochs", 1, 9)
+
+
+@pytest.fixture(scope="module")
+def where(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("why") / "study"
+    with pb.open_study(place, SPACE, EPOCHS, "priorband", seed=1, maximize=True) as study:
+        for number in range(13):
+            trial = study.ask()
+            if number == 4:
+                study.fail(trial, "oh \x1b[2J\n" + "no " * 500)
+            else:
+                study.tell(trial, trial.config["x"])
+    return place
+
+
+def asked(
+    where: Path, words: tuple[object, ...], monkeypatch: pytest.MonkeyPatch, capsys: object
+) -> "tuple[int, str, str]":
+    done = run_here(("why", where, *words), monkeypatch, capsys)  # type: ignore[arg-type]  # a fixture
+    assert no_control_codes(done.stdout + done.stderr)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_each_trial_fits_one_screen_and_the_first_line_answers(
+    where: Path, monkeypatch: pytest.MonkeyPatch, capsys: object
+) -> None:
+    with pb.open_study(where, read_only=True) as study:
+        words = [record.outcome for record in study.trials()]
+    assert {*words} >= {"promoted", "stopped", "failed", "finished"}
+    for number, word in enumerate(words):
+        code, said, _ = asked(where, (number,), monkeypatch, capsys)
+        lines = said.splitlines()
+        assert code == 0 and max(map(len, lines)) <= 80 and len(lines) <= 24
+        wanted = {"finished": "was trained in full", "open": "may still go on"}
+        assert said.startswith(f"Trial {number} ") and wanted.get(word, word) in said[:40]
+
+
+def test_json_has_all_facts(where: Path, monkeypatch: pytest.MonkeyPatch, capsys: object) -> None:
+    _, said, _ = asked(where, (4, "--json"), monkeypatch, capsys)
+    facts = json.loads(said)
+    assert (facts["trial"], facts["outcome"], facts["failure"]["kind"]) == (4, "failed", "raised")
+    assert facts["source"]["probabilities"] == {"uniform": 0.5, "prior": 0.5, "incumbent": 0.0}
+    with pb.open_study(where, read_only=True) as study:
+        assert facts == study.why(4).data
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("99", "There is no trial 99 in "), ("x", "must be the number of a trial, such as 17")],
+)
+def test_a_trial_that_does_not_exist_is_an_error(
+    where: Path, word: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: object
+) -> None:
+    code, nothing, error = asked(where, (word,), monkeypatch, capsys)
+    assert code != 0 and not nothing and said in " ".join(error.split())
+
+
+def test_a_method_of_ones_own_is_explained_from_what_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: object
+) -> None:
+    class Mine:
+        """A sampler that no record can name."""
+
+        sample = pb.samplers.FromUniform().sample
+
+    method = pb.Optimizer(pb.schedulers.ASHA(), Mine())
+    with pb.open_study(tmp_path, SPACE, EPOCHS, method) as study:
+        for trial in study.ask(3):
+            study.tell(trial, trial.id)
+        study.ask()
+    _, said, _ = asked(tmp_path, (0,), monkeypatch, capsys)
+    assert said.startswith("Trial 0 was promoted as trial 3: it was 1st of 3 on rung 0 of bracket")
+    assert "so no decision was made again" in " ".join(said.split())

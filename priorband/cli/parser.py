@@ -13,6 +13,7 @@ from priorband.cli import (
     export_command,
     init_command,
     plan_command,
+    plot_command,
     prior_set_command,
     prior_show_command,
     repair_commands,
@@ -26,7 +27,7 @@ from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
 from priorband.display.text import paragraphs
 
-_STUDIES = ("study", "new")
+_STUDIES = ("study", "studies", "new")
 """The arguments that may be addresses."""
 _INVALID_CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)")
 _ARGUMENT = re.compile(r"^argument ([^\s:]+)(: it\b)?")
@@ -122,7 +123,8 @@ def _about_choice(argument: str, given: str, listed: str) -> str:
 
 
 def _names(action: argparse.Action) -> list[str]:
-    return [*action.option_strings, str(action.metavar), action.dest]
+    options = action.option_strings
+    return [*options, "/".join(options), str(action.metavar), action.dest]
 
 
 def _explained(action: argparse.Action | None) -> str:
@@ -186,6 +188,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     prior_show_command.grammar(command)
     prior_set_command.grammar(command)
     export_command.grammar(command)
+    plot_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)
     bench_arguments.grammar(command)

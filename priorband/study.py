@@ -324,6 +324,23 @@ class BaseStudy(ABC):
             The curves by the id of the trial, with a method `to_frame`.
         """
 
+    def prior_report(self) -> PriorReport:
+        """Judge the prior by the results so far.
+
+        Returns:
+            The report card: one sentence, whether the prior helps or harms, the same for each
+            parameter, and a prior for the next study. `print` it to read it.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1, prior=0.4)), Fidelity("epochs", 1, 9))
+        >>> study.prior_report().verdict
+        'not enough evidence'
+        """
+        from priorband.prior_report.judge import judged_prior
+
+        start = self.problem.start()
+        return judged_prior(start, self.state, self.optimizer, self.seed, self.maximize)
+
     def why(self, trial: Trial | int) -> Why:
         """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.
 
@@ -347,23 +364,6 @@ class BaseStudy(ABC):
         """
         number = asked_trial(self.state.history, trial).id
         return explanation(study_facts(self), number)
-
-    def prior_report(self) -> PriorReport:
-        """Judge the prior by the results so far.
-
-        Returns:
-            The report card: one sentence, whether the prior helps or harms, the same for each
-            parameter, and a prior for the next study. `print` it to read it.
-
-        >>> from priorband import Fidelity, Float, Space, Study
-        >>> study = Study(Space(x=Float(0, 1, prior=0.4)), Fidelity("epochs", 1, 9))
-        >>> study.prior_report().verdict
-        'not enough evidence'
-        """
-        from priorband.prior_report.judge import judged_prior
-
-        start = self.problem.start()
-        return judged_prior(start, self.state, self.optimizer, self.seed, self.maximize)
 
     def replay(self) -> Replay:
         """Make every decision again, from what was known when it was made, and compare.

@@ -82,9 +82,10 @@ LAYERS = {
     "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
+    "plots": "space study study_analysis",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
     "named_methods arguments prior_report study timeline durable display benchmarks workers "
-    "analysis",
+    "analysis plots",
     "init_study": "toml_text",
     "dashboard": "explanations method_names space timeline storage durable display planning "
     "study_analysis",

@@ -14,6 +14,7 @@ from priorband.cli import (
     export_command,
     init_command,
     plan_command,
+    plot_command,
     prior_set_command,
     prior_show_command,
     repair_commands,
@@ -124,7 +125,8 @@ def _about_choice(argument: str, given: str, listed: str) -> str:
 
 
 def _names(action: argparse.Action) -> list[str]:
-    return [*action.option_strings, str(action.metavar), action.dest]
+    options = action.option_strings
+    return [*options, "/".join(options), str(action.metavar), action.dest]
 
 
 def _explained(action: argparse.Action | None) -> str:
@@ -185,11 +187,12 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
-    prior = command("prior", "show how good the prior of a study was, or change it")
+    prior = command("prior", "show whether the prior of a study helped, or change it")
     groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
     prior_show_command.grammar(command)
     prior_set_command.grammar(command)
     export_command.grammar(command)
+    plot_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)
     bench_arguments.grammar(command)

@@ -42,7 +42,9 @@ def overall_clues(state: State, rows: Array, surface: Surface) -> tuple[Clue, ..
 
 
 def _clues(state: State, rows: Array, surface: Surface) -> Iterator[Clue]:
-    yield Clue("start", 0.0, BASE_LOG_ODDS, "Where the count begins, before the evidence.")
+    yield Clue(
+        "start", 0.0, BASE_LOG_ODDS, "Log odds before the evidence; each line below adds to them."
+    )
     chance = chance_of_draws(state, surface)
     bounded_chance = min(max(chance, 1.0 - DRAWS_BOUND), DRAWS_BOUND)
     yield Clue(

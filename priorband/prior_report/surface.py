@@ -8,9 +8,10 @@ proportion to its fidelity. A failure counts as the worst loss of its fidelity. 
 have normal priors around 0, narrower for products (ridge regression), so that few results give a
 flat surface, and every prediction has a standard error.
 
-At most `MOST` results are used, by the rule of `priorband.samplers.evidence.bounded`: the same
-number of each fidelity, half of them its best ones, the other half spread over the ranks of the
-rest. Beyond `MOST_TERMS` terms products are left out.
+At most `MOST` results of each fidelity are used. Beyond that, those that were drawn near the
+incumbent or by a model are left out first: in a long study nearly all results are close to each
+other, and a surface fitted to them says nothing about the rest of the space. Of both kinds, those
+that are used are spread evenly over time. Beyond `MOST_TERMS` terms products are left out.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from priorband.samplers.evidence import bounded, losses_with_failures, standardised
+from priorband.samplers.base import MODEL
+from priorband.samplers.evidence import losses_with_failures, standardised
+from priorband.samplers.local import ORIGIN as INCUMBENT
 from priorband.space import normal
 from priorband.space.densities import Array
 from priorband.space.space import Space
@@ -26,7 +29,7 @@ from priorband.state import State
 from priorband.trial import Observation
 from priorband.values import frozen
 
-MOST = 1000
+MOST = 100
 MOST_TERMS = 400
 LEAST_PER_FIDELITY = 3
 SINGLE_PRECISION, PRODUCT_PRECISION = 2.0, 8.0
@@ -34,6 +37,8 @@ SINGLE_PRECISION, PRODUCT_PRECISION = 2.0, 8.0
 _NOISE = (0.1, 1.0)
 """Bounds of the variance of the noise; scores have variance 1."""
 _ROUNDS = 3
+_LOCAL = (INCUMBENT, MODEL)
+"""The origins of configurations that were drawn where results were good."""
 
 
 class Difference(NamedTuple):
@@ -131,7 +136,7 @@ def fitted_surface(state: State) -> Surface | None:
         losses = losses_with_failures(ended)
         if losses is None or len(ended) < LEAST_PER_FIDELITY:
             continue
-        kept = bounded([fidelity] * len(ended), losses, _share(state, len(ended)))
+        kept = kept_results(ended)
         rows = np.array([state.row(ended[i].trial) for i in kept])
         columns, target = terms.of(rows), scores(losses)[kept]
         weights = np.full(len(kept), fidelity / state.ladder.fidelity.high)
@@ -149,9 +154,19 @@ def _by_fidelity(state: State) -> dict[float, list[Observation]]:
     return groups
 
 
-def _share(state: State, results: int) -> int:
-    """How many results of one fidelity are used, at most."""
-    return max(min(MOST // (state.ladder.top + 1), results), 2)
+def kept_results(ended: Sequence[Observation]) -> list[int]:
+    """The indices of the results of one fidelity that are used, in order."""
+    local = [i for i, one in enumerate(ended) if one.trial.origin in _LOCAL]
+    others = [i for i, one in enumerate(ended) if one.trial.origin not in _LOCAL]
+    first = _spread(others, MOST)
+    return sorted(first + _spread(local, MOST - len(first)))
+
+
+def _spread(numbers: list[int], most: int) -> list[int]:
+    """At most so many of some numbers, evenly spread."""
+    if len(numbers) <= most:
+        return numbers
+    return [numbers[(2 * i + 1) * len(numbers) // (2 * most)] for i in range(most)]
 
 
 def scores(losses: Array) -> Array:

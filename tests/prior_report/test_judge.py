@@ -9,6 +9,7 @@ import pytest
 from amounts import slow
 
 import priorband as pb
+from priorband.benchmarks import Hartmann, benchmark_prior
 from priorband.prior_report.report import ParameterReport, PriorReport
 from priorband.study_analysis import as_json, prior_report, study_data
 
@@ -17,7 +18,7 @@ Loss = Callable[[Mapping[str, Any], float], float]
 
 
 def near(x: float) -> Loss:
-    """A loss with its optimum where both numbers are `x`, the same at all fidelities but for 1/z."""
+    """A loss with its optimum where both numbers are `x`; fidelities only add a constant."""
     return lambda config, z: float(sum((config[n] - x) ** 2 for n in ("x", "y"))) + 0.1 / z
 
 
@@ -269,3 +270,26 @@ def test_draws_are_counted() -> None:
     ours = {t.root for t in drawn if t.origin in ("mode", "prior")}
     assert (draws.starts, draws.starts_from_prior) == (len(drawn), len(ours))
     assert (draws.finalists, draws.finalists_from_prior) == (len(full), len(full & ours))
+
+
+def test_a_long_study_that_stays_near_its_best_still_knows_the_rest() -> None:
+    """Nearly all of its results are close to each other."""
+    for dimensions in (3, 6):
+        bench = Hartmann(dimensions)
+        belief = benchmark_prior(bench, "bad")
+        study = pb.Study(bench.space, bench.fidelity, "priorband", prior=belief)
+        pb.simulate(study, bench, budget=100)
+        assert study.prior_report().verdict == "harms"
+
+
+def test_after_a_change_the_new_prior_is_judged_and_trust_covers_both() -> None:
+    study = run(believing(0.1, 0.1), near(0.9), budget=10)
+    assert study.prior_report().verdict == "harms"
+    study.set_prior({"x": 0.9, "y": 0.9})
+    assert study.prior_report().verdict == "helps"
+    pb.simulate(study, near(0.9), budget=10)
+    report, replay = study.prior_report(), study.replay()
+    assert report.verdict == "helps" and report.parameters[0].believed == pytest.approx(0.9)
+    for number, share in zip(report.trust.trials, report.trust.prior, strict=True):
+        chances: Any = replay[number].chances
+        assert chances.p_prior == share

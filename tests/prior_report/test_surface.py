@@ -7,8 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import priorband as pb
-from priorband.prior_report.surface import MOST, Terms, _solved, fitted_surface, scores, terms_for
+from priorband.prior_report.surface import (
+    MOST,
+    Terms,
+    _solved,
+    fitted_surface,
+    kept_results,
+    scores,
+    terms_for,
+)
 from priorband.state import _ROWS
+from priorband.trial import Observation, Trial
 
 
 def test_the_terms_of_two_numbers_and_a_choice() -> None:
@@ -115,3 +124,16 @@ def test_only_some_of_many_results_are_encoded() -> None:
     state = filled(3 * MOST).state
     assert fitted_surface(state) is not None
     assert state.history.cached(_ROWS, lambda kept: len(kept.by_root)) <= MOST
+
+
+def test_results_near_the_incumbent_are_left_out_first() -> None:
+    def ended(i: int) -> Observation:
+        origin = "uniform" if i % 5 == 0 else "incumbent"
+        return Observation(Trial(i, pb.Config(x=0.5), 1, None, None, origin, i), float(i))
+
+    few, many = [ended(i) for i in range(MOST)], [ended(i) for i in range(4 * MOST)]
+    assert kept_results(few) == list(range(MOST))
+    kept = kept_results(many)
+    assert len(kept) == MOST and kept == sorted(kept)
+    assert {i for i in kept if i % 5 == 0} == set(range(0, 4 * MOST, 5))
+    assert max(np.diff(kept)) <= 25 and len(kept_results(many[::5] * 6)) == MOST

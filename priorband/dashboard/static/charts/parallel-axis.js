@@ -61,7 +61,7 @@ export function ParallelAxis({ axis, x, room, height, range, onDrag, onBrush, on
   return html`
     <div class="axis" ref=${place(x, 0)}>
       <div class="axis-name" title=${name}><bdi>${cut(name, Math.max(6, Math.min(22, Math.floor(room / 7.2))))}</bdi>
-        ${axis.canLog && html`<button class="axis-log" tabindex="-1" aria-label=${`Logarithm of ${name}`} aria-pressed=${axis.log} onClick=${onLog}>log</button>`}
+        ${axis.canLog && html`<button class="axis-log" tabindex="-1" aria-label=${`log scale of ${name}`} aria-pressed=${axis.log} onClick=${onLog}>log</button>`}
       </div>
       <div class="axis-strip" role="slider" tabindex="0" aria-orientation="vertical" aria-label=${`Axis ${name}`} aria-valuetext=${state}
            aria-valuemin="0" aria-valuemax="100" aria-valuenow=${ends ? Math.round(100 * ends[1]) : 100}

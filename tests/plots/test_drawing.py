@@ -3,7 +3,6 @@
 import re
 import sys
 from itertools import combinations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priorband.errors import DataError, ExtraError, MethodError
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.figures.style import FONTS, display_name, method_style, styles
-from priorband.experiments.figures.svg import plain
-from priorband.experiments.figures.violins import Group, ViolinPanel, density, violins
-from priorband.experiments.report.full_report import write_report
-from priorband.experiments.runner import Folders
 from priorband.named_methods import methods
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
+from priorband.plots.drawing.style import FONTS, display_name, method_style, styles
+from priorband.plots.drawing.svg import plain
+from priorband.plots.drawing.violins import Group, ViolinPanel, density, violins
 
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -387,13 +384,3 @@ def test_any_values_make_a_violin(values: list[float], log_y: bool) -> None:
 def test_values_of_a_group_stand_in_one_row() -> None:
     with pytest.raises(DataError, match=r"must be one-dimensional, got the shape \(2, 2\)"):
         Group("good", np.ones((2, 2)))
-
-
-def test_a_report_misses_matplotlib_before_it_has_done_anything(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said: list[str] = []
-    with pytest.raises(ExtraError, match="Figures need matplotlib"):
-        write_report(Folders(tmp_path), say=said.append)
-    assert said == []

@@ -6,9 +6,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, final
 
 from priorband.errors import DataError
-from priorband.experiments.figures.style import INK, LARGE, MEDIUM, SMALL
-from priorband.experiments.figures.svg import plain
 from priorband.numeric import whole
+from priorband.plots.drawing.style import LARGE, MEDIUM, SMALL
+from priorband.plots.drawing.svg import plain
+from priorband.plots.drawing.theme import LIGHT, Theme
 from priorband.values import derived, frozen, settle
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ class PanelGrid:
 
     count: int
     columns: int
-    width: float = derived()
+    theme: Theme = LIGHT
+    width: float = 0.0
+    """The width of the figure; 0 stands for the usual one for so many columns."""
+    height: float = 0.0
+    """The height of a panel; 0 stands for the usual one for so many columns."""
     rows: int = derived()
 
     def __post_init__(self) -> None:
@@ -40,7 +45,8 @@ class PanelGrid:
             raise DataError(f"Columns must be a whole number from 1 on, got {self.columns!r}.")
         columns = min(self.columns, self.count)
         settle(self, columns=columns, rows=ceil(self.count / columns))
-        settle(self, width=_NARROW if columns == 1 else _WIDE)
+        settle(self, width=self.width or (_NARROW if columns == 1 else _WIDE))
+        settle(self, height=self.height or _HEIGHTS.get(columns, _LOWEST))
 
     @property
     def panel_width(self) -> float:
@@ -60,7 +66,7 @@ class PanelGrid:
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-        height = self.rows * (_HEIGHTS.get(self.columns, _LOWEST) + 0.12)
+        height = self.rows * (self.height + 0.12)
         gaps = ConstrainedLayoutEngine(w_pad=0.05, h_pad=0.03, wspace=0.02, hspace=0.02)
         figure = Figure(figsize=(self.width, height), layout=gaps)
         cells = figure.add_gridspec(self.rows, self.columns)
@@ -73,7 +79,7 @@ class PanelGrid:
         for place, title, note in zip(axes, titles, below, strict=True):
             lines = note.count("\n") + 1 if note else 0
             folded = _folded(title, LARGE, self.panel_width)
-            place.set_title(folded, pad=4 + lines * SMALL * 1.25, color="black")
+            place.set_title(folded, pad=4 + lines * SMALL * 1.25, color=self.theme.text)
             if note:
                 place.annotate(
                     note,
@@ -84,7 +90,7 @@ class PanelGrid:
                     ha="center",
                     va="bottom",
                     fontsize=SMALL,
-                    color=INK,
+                    color=self.theme.ink,
                 )
 
     def label(self, figure: "Figure", x_label: str, y_label: str) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from xml.dom.minidom import Element, parseString
 
 from priorband.errors import DataError, ExtraError
-from priorband.experiments.figures.style import FONTS, SETTINGS
+from priorband.plots.drawing.style import FONTS
+from priorband.plots.drawing.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,21 +26,30 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 """Matplotlib's date and version would make the same figure differ between runs."""
 _MEASURED_FONT = "'DejaVu Sans'"
 """Matplotlib measures text with this font, which it brings along, and names no other."""
+PICTURE_DPI = 200
+"""The resolution of what is a picture within a figure, such as very many points."""
 _INHERITED = {"stroke-linejoin": "round", "stroke-linecap": "butt"}
 """Matplotlib sets these with a CSS rule for every element of the page."""
 
 
-@contextmanager
-def drawing() -> Iterator[None]:
-    """Our settings of matplotlib, whatever the user's are; afterwards the user's again."""
+def need_matplotlib() -> None:
+    """Raise `ExtraError` if matplotlib is not installed."""
     try:
-        import matplotlib
+        import matplotlib  # noqa: F401  # only to see whether it is there
     except ImportError as error:
         raise ExtraError("Figures need matplotlib: pip install 'priorband[plots]'") from error
+
+
+@contextmanager
+def drawing(theme: Theme = LIGHT) -> Iterator[None]:
+    """Our settings of matplotlib, whatever the user's are; afterwards the user's again."""
+    need_matplotlib()
+    import matplotlib
+
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph ")
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
+        matplotlib.rcParams.update(theme.settings())
         yield
 
 
@@ -59,7 +69,7 @@ def svg_text(figure: "Figure", name: str, description: str) -> str:
 
     FigureCanvasSVG(figure)
     written = StringIO()
-    figure.savefig(written, format="svg", metadata=_NO_METADATA)
+    figure.savefig(written, format="svg", dpi=PICTURE_DPI, metadata=_NO_METADATA)
     document = parseString(written.getvalue())
     for definitions in document.getElementsByTagName("defs"):
         for style in definitions.getElementsByTagName("style"):
@@ -78,7 +88,7 @@ def _rewrite_attributes(element: Element, name: str) -> None:
     for key, value in list(element.attributes.items()):
         if key == "id":
             element.setAttribute(key, f"{name}-{value}")
-        elif key == "xlink:href":
+        elif key == "xlink:href" and value.startswith("#"):  # others are pictures
             element.setAttribute(key, f"#{name}-{value.removeprefix('#')}")
         elif key in ("clip-path", "style"):
             value = value.replace("url(#", f"url(#{name}-")

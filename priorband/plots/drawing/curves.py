@@ -5,13 +5,12 @@ from typing import final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array
 from priorband.errors import DataError
-from priorband.experiments.figures.grid import PanelGrid, legend
-from priorband.experiments.figures.pen import Pen, handle
-from priorband.experiments.figures.style import display_name, styles
-from priorband.experiments.figures.svg import drawing, svg_text
-from priorband.experiments.figures.ticks import Limits, scale_x, scale_y
+from priorband.plots.drawing.grid import PanelGrid, legend
+from priorband.plots.drawing.pen import Array, Pen, handle
+from priorband.plots.drawing.style import display_name, styles
+from priorband.plots.drawing.svg import drawing, svg_text
+from priorband.plots.drawing.ticks import Limits, scale_x, scale_y
 from priorband.values import derived, frozen, settle
 
 _MOST_POINTS = 300

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from priorband.benchmarks.base import Array
 from priorband.errors import DataError
-from priorband.experiments.figures.grid import PanelGrid, legend, text_width
-from priorband.experiments.figures.style import INK, SMALL, display_name, styles
-from priorband.experiments.figures.svg import drawing, plain, svg_text
-from priorband.experiments.figures.ticks import Limits, scale_y
+from priorband.plots.drawing.grid import PanelGrid, legend, text_width
+from priorband.plots.drawing.pen import Array
+from priorband.plots.drawing.style import INK, SMALL, display_name, styles
+from priorband.plots.drawing.svg import drawing, plain, svg_text
+from priorband.plots.drawing.ticks import Limits, scale_y
 from priorband.values import frozen, settle
 
 if TYPE_CHECKING:

@@ -42,6 +42,6 @@ def number(value: float, _: object = None) -> str:
     >>> number(0.1 + 0.2), number(-0.0), number(1e-5), number(-250000.0)
     ('0.3', '0', '1e\N{MINUS SIGN}5', '\N{MINUS SIGN}250000')
     """
-    digits, _, power = f"{round(value, 12) + 0.0:g}".partition("e")
+    digits, _, power = f"{round(float(value), 12) + 0.0:g}".partition("e")
     short = f"{digits}e{int(power)}" if power else digits
     return short.replace("-", "\N{MINUS SIGN}")

@@ -3,15 +3,18 @@
 from typing import TYPE_CHECKING, final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from priorband.benchmarks.base import Array
-from priorband.experiments.figures.style import INK, SMALL, Style
-from priorband.experiments.figures.ticks import Limits
+from priorband.plots.drawing.style import SMALL, Style
+from priorband.plots.drawing.theme import LIGHT, Theme
+from priorband.plots.drawing.ticks import Limits
 from priorband.values import frozen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+
+Array = NDArray[np.float64]
 
 _MARKERS = 4
 """On each line of a panel."""
@@ -28,14 +31,19 @@ class Pen:
     points: int
     across: Limits
     up: Limits
+    theme: Theme = LIGHT
 
     def rules(self, marks: tuple[float, ...], level: float | None) -> None:
         """Dotted verticals, and a dashed horizontal with its number at its right end."""
         for mark in marks:
-            self.axes.axvline(mark, color=INK, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
+            self.axes.axvline(
+                mark, color=self.theme.ink, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5
+            )
         if level is None:
             return
-        self.axes.axhline(level, color=INK, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1.5)
+        self.axes.axhline(
+            level, color=self.theme.ink, linewidth=0.8, linestyle=(0, (5, 3)), zorder=1.5
+        )
         self.axes.annotate(
             f"{level:g}",
             (1, level),
@@ -45,7 +53,7 @@ class Pen:
             ha="left",
             va="center",
             fontsize=SMALL,
-            color=INK,
+            color=self.theme.ink,
         )
 
     def nothing(self) -> None:
@@ -63,7 +71,7 @@ class Pen:
             return
         if np.any(~np.isnan(error)):
             self._band(x, y, error, look)
-        drawn = handle(look)
+        drawn = handle(look, self.theme)
         drawn.set_data(x, y)
         drawn.set_drawstyle("steps-post" if self.step else "default")
         drawn.set_marker("")
@@ -73,13 +81,14 @@ class Pen:
             self._markers(x, y, look, stagger)
 
     def _band(self, x: Array, y: Array, error: Array, look: Style) -> None:
+        colour = self.theme.colour(look.colour)
         self.axes.fill_between(
             x,
             self._floored(y - error),
             y + error,
             where=~np.isnan(y + error),
             step="post" if self.step else None,
-            color=look.colour,
+            color=colour,
             alpha=0.16,
             linewidth=0,
             zorder=2,
@@ -91,7 +100,7 @@ class Pen:
         at = low + (high - low) * (np.arange(_MARKERS) + stagger) / _MARKERS
         at = at[(at >= x[0]) & (at <= x[-1])]
         there = y[np.searchsorted(x, at, "right") - 1] if self.step else np.interp(at, x, y)
-        drawn = handle(look)
+        drawn = handle(look, self.theme)
         drawn.set_data(at, there)
         drawn.set_linestyle("")
         drawn.set_zorder(2.1 + look.width)
@@ -105,9 +114,11 @@ class Pen:
         return np.where(np.isnan(y), y, np.maximum(y, low * (low / high) ** 0.2))
 
 
-def handle(look: Style) -> "Line2D":
+def handle(look: Style, theme: Theme = LIGHT) -> "Line2D":
     """A line of this look without data, as a legend shows it."""
     from matplotlib.lines import Line2D
+
+    look = theme.look(look)
 
     return Line2D(
         [],
@@ -119,8 +130,8 @@ def handle(look: Style) -> "Line2D":
         marker=look.marker,
         markersize=_SIZES.get(look.marker, 4.2),
         markeredgewidth=0.8 if look.hollow else 0.4,
-        markerfacecolor="white" if look.hollow else look.colour,
-        markeredgecolor=look.colour if look.hollow else "white",
+        markerfacecolor=theme.background if look.hollow else look.colour,
+        markeredgecolor=look.colour if look.hollow else theme.background,
     )
 
 

@@ -1,4 +1,4 @@
-"""Take the screenshots of docs/dashboard.md and docs/report.md: a study is run, and looked at in chromium.
+"""Take the screenshots of docs/dashboard.md and docs/report.md, of a study that is run for them.
 
     scripts/test-browser --collect-only -q   # once: installs chromium and Playwright
     .venv/bin/python scripts/dashboard_screenshots.py [--only trials]

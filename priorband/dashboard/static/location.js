@@ -49,6 +49,7 @@ export function useLocation() {
   useEffect(() => {
     const follow = () => setPlace(parseLocation());
     globalThis.addEventListener("hashchange", follow);
+    follow(); // the address may have changed since the first drawing
     return () => globalThis.removeEventListener("hashchange", follow);
   }, []);
   return place;

@@ -4,8 +4,8 @@
 import { color } from "../theme.js";
 
 const SHADES = 12;
-const PART = 400; // lines between two looks at the clock
-const SLICE = 24; // milliseconds of drawing before the browser may show it
+const PART = 2500; // lines between two looks at the clock: few frames, also on a busy machine
+const SLICE = 50; // milliseconds of drawing before the browser may show it
 
 /** Draw the lines of rows; returns a function that stops it. Sets `data-drawn` when all is drawn. */
 export function paintLines(canvas, { width, height, xs, places, rows, ranks, top, bottom, faint = false, marked = false }) {

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_studies import HOSTILE_NAME, MARKUP
@@ -34,8 +34,8 @@ def opened(browser: "Browser", report: Path) -> Iterator[Callable[..., Opened]]:
     """A function that opens the report from its file; any error or other request fails the test."""
     problems, contexts = list[str](), []
 
-    def load(**options: object) -> Opened:
-        context = browser.new_context(**options)  # type: ignore[arg-type]  # as the caller gives
+    def load(**options: Any) -> Opened:
+        context = browser.new_context(**options)
         contexts.append(context)
         requests = list[str]()
         context.on("request", lambda request: requests.append(request.url))

@@ -243,8 +243,9 @@ def test_arrow_keys_go_through_points_and_enter_opens_a_trial(
     view: str, address: str, open_page: Open, study_at: Find
 ) -> None:
     page = open_page(address, f"#/{study_at('trained')}/{view}")
-    drawing = page.locator(".chart-drawing").first
-    drawing.focus()
+    page.locator(".chart-drawing").first.wait_for()
+    page.wait_for_function("() => !document.body.textContent.includes('Computing…')")
+    page.locator(".chart-drawing").first.focus()
     page.keyboard.press("ArrowRight")
     region = page.locator("body > [role=status]")
     said = region.inner_text()

@@ -8,6 +8,7 @@ from commands import no_control_codes, priorband
 
 import priorband as pb
 from priorband.cli.entry_point import main
+from priorband.space.prior import Independent
 
 SPACE = pb.Space(
     {
@@ -64,6 +65,23 @@ def test_named_parameters_are_changed_and_others_kept(
     assert capsys.readouterr().out.endswith("Its mode is queued, and is tried next.\n")
     with pb.open_study(where) as study:
         assert study.ask().config["optimizer"] == "sgd"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--confidence", "high", "lr=1e-2"],
+        ["--confidence=high", "lr=1e-2", "--queue-mode"],
+        ["lr=1e-2", "--queue-mode", "layers=2", "--confidence", "high"],
+        ["--confidence", "high", "--", "lr=1e-2"],
+    ],
+)
+def test_options_stand_anywhere(words: list[str], where: str) -> None:
+    assert main(["prior", "set", where, *words]) == 0
+    lr = pb.prior(SPACE, {"lr": 1e-2}, confidence="high").densities[0]
+    changed = prior_of(where)
+    assert isinstance(changed, Independent) and changed.densities[0] == lr
+    assert changed.mode["layers"] == (2 if "layers=2" in words else SPACE.prior.mode["layers"])
 
 
 def test_a_file_replaces_the_whole_prior(where: str, tmp_path: Path) -> None:

@@ -84,6 +84,18 @@ def test_options_stand_anywhere(words: list[str], where: str) -> None:
     assert changed.mode["layers"] == (2 if "layers=2" in words else SPACE.prior.mode["layers"])
 
 
+def test_a_parameter_that_is_not_used_with_the_mode_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    momentum = pb.Float(0, 1, when={"optimizer": "sgd"})
+    space = pb.Space({"optimizer": SPACE.searched["optimizer"], "momentum": momentum})
+    pb.open_study(tmp_path / "s", space, EPOCHS).close()
+    for value, before in (("0.5", "no prior"), ("0.75", "0.5 (width 0.25)")):
+        assert main(["prior", "set", str(tmp_path / "s"), f"momentum={value}"]) == 0
+        said = capsys.readouterr().out
+        assert f"  momentum: {value} (width 0.25), was {before}\n" in said
+
+
 def test_a_file_replaces_the_whole_prior(where: str, tmp_path: Path) -> None:
     (tmp_path / "prior.toml").write_text("[prior]\nlayers = { beta = [2, 5] }\n")
     assert main(["prior", "set", where, "--file", str(tmp_path / "prior.toml")]) == 0

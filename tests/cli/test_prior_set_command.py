@@ -96,6 +96,21 @@ def test_a_parameter_that_is_not_used_with_the_mode_is_shown(
         assert f"  momentum: {value} (width 0.25), was {before}\n" in said
 
 
+def test_show_has_the_values_of_the_prior_that_a_trial_was_chosen_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    momentum = pb.Float(0, 1, prior=0.9, when={"optimizer": "sgd"})
+    space = pb.Space({**SPACE.searched, "momentum": momentum})
+    with pb.open_study(tmp_path / "s", space, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)
+        study.set_prior({"lr": 1e-2, "optimizer": "adam", "momentum": 0.25})
+        study.tell(study.ask(), 0.5)
+    for trial, lr, likely in ((0, 1e-3, 0.9), (1, 1e-2, 0.25)):
+        assert main(["show", str(tmp_path / "s"), str(trial), "--json"]) == 0
+        prior = {"lr": lr, "optimizer": "adam", "momentum": likely}
+        assert json.loads(capsys.readouterr().out)["prior"] == pytest.approx(prior), "not layers"
+
+
 def test_a_file_replaces_the_whole_prior(where: str, tmp_path: Path) -> None:
     (tmp_path / "prior.toml").write_text("[prior]\nlayers = { beta = [2, 5] }\n")
     assert main(["prior", "set", where, "--file", str(tmp_path / "prior.toml")]) == 0

@@ -163,7 +163,8 @@ def _settings(study: DurableStudy, trial: Trial) -> tuple[Setting, ...]:
     """All parameters, also those that are not active, beside what its prior finds likely."""
     history, parameters = study.state.history, study.space.parameters
     priors = [study.problem.prior, *(change.prior for change in history.prior_changes)]
-    expected = _expected(priors[history.prior_number(trial)])
+    number = history.prior_number(trial)
+    expected = _expected(priors[number]) if number or study.prior_known else {}
     order = {name: place for place, name in enumerate(parameters)}
     settings = []
     for name, parameter in parameters.items():

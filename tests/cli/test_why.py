@@ -128,6 +128,8 @@ def test_a_prior_of_ones_own_is_replaced_by_no_other(
         assert unknown.get(shown.trial, known.source.trial < 30) == (known.source.trial < 30)
     _, said, _ = asked(tmp_path, (5,), monkeypatch, capsys)
     assert "chances" not in said and "prior is of a class of your own" in " ".join(said.split())
+    done = run_here(("show", tmp_path, 5, "--json"), monkeypatch, capsys)  # type: ignore[arg-type]  # a fixture
+    assert json.loads(done.stdout)["prior"] == {}
     done = run_here(("export", tmp_path, "--json"), monkeypatch, capsys)  # type: ignore[arg-type]  # a fixture
     assert [row["outcome"] for row in json.loads(done.stdout)] == [each.outcome for each in truth]
 

@@ -65,15 +65,15 @@ class Cost(NamedTuple):
     """MiB at the peak."""
 
 
-def make(where: Path, trials: int) -> None:
+def make(where: Path, trials: int, method: str | None = None) -> None:
     """A study in which every trial has been told."""
-    pb.open_study(where, SPACE, EPOCHS).close()
+    pb.open_study(where, SPACE, EPOCHS, method).close()
     journal = journal_at(where)
     with pb.open_study(where) as study:
         view = StudyView(study.problem, str(where), "maker")
     with journal.transaction(0) as transaction:
         view.apply(transaction.rows)
-        memory = pb.Study(SPACE, EPOCHS)
+        memory = pb.Study(SPACE, EPOCHS, method)
         for _ in range(trials):
             trial = memory.ask()
             parent = trial.parent

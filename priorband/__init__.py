@@ -2,7 +2,7 @@
 
 The names that people type are here. The parts of methods, and what to write for parts of your own,
 are in `priorband.samplers`, `priorband.schedulers` and `priorband.conditions`; benchmarks are in
-`priorband.benchmarks`, errors in `priorband.errors`.
+`priorband.benchmarks`, plots in `priorband.plots`, errors in `priorband.errors`.
 
 A name is imported when it is first used: a script that only reports a metric needs no numpy.
 """
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from priorband import benchmarks as benchmarks
     from priorband import conditions as conditions
     from priorband import errors as errors
+    from priorband import plots as plots
     from priorband import samplers as samplers
     from priorband import schedulers as schedulers
     from priorband.durable.budget import Budget
@@ -96,7 +97,7 @@ __all__ = [
     "tune_in_group",
 ]
 
-_NAMESPACES = ("benchmarks", "conditions", "errors", "samplers", "schedulers")
+_NAMESPACES = ("benchmarks", "conditions", "errors", "plots", "samplers", "schedulers")
 _HOMES = {
     "durable.budget": ("Budget",),
     "durable.open": ("open_study",),

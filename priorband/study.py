@@ -31,6 +31,7 @@ from priorband.fidelity import Fidelity
 from priorband.keywords import with_proposals
 from priorband.notebook import html_fields
 from priorband.optimizers import Optimizer
+from priorband.prior_report.report import PriorReport
 from priorband.problem import Problem, make_problem
 from priorband.replay import Replay, replayed
 from priorband.results.learning_curves import Curves, joined_curves
@@ -325,6 +326,23 @@ class BaseStudy(ABC):
         Returns:
             The curves by the id of the trial, with a method `to_frame`.
         """
+
+    def prior_report(self) -> PriorReport:
+        """Judge the prior by the results so far.
+
+        Returns:
+            The report card: one sentence, whether the prior helps or harms, the same for each
+            parameter, and a prior for the next study. `print` it to read it.
+
+        >>> from priorband import Fidelity, Float, Space, Study
+        >>> study = Study(Space(x=Float(0, 1, prior=0.4)), Fidelity("epochs", 1, 9))
+        >>> study.prior_report().verdict
+        'not enough evidence'
+        """
+        from priorband.prior_report.judge import judged_prior
+
+        start = self.problem.start()
+        return judged_prior(start, self.state, self.optimizer, self.seed, self.maximize)
 
     def why(self, trial: Trial | int) -> Why:
         """Explain a trial: how it was chosen, how it ranks, and why it went on or was stopped.

@@ -19,11 +19,11 @@ from priorband.benchmarks.hartmann import Hartmann
 from priorband.benchmarks.priors import benchmark_prior
 from priorband.experiments import beyond
 from priorband.experiments.cases import FIRST_CONFIRMATION_SEED, PRIORS
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.regret_scales import regret_scales
 from priorband.experiments.report.regret_points import RegretPoints
 from priorband.experiments.report.results import Results
 from priorband.experiments.result_store import ResultStore
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
 from priorband.study import Study
 from priorband.workers.simulation import simulate
 

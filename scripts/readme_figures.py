@@ -23,7 +23,7 @@ from priorband.benchmarks.priors import benchmark_prior
 from priorband.display.panel import panel
 from priorband.display.polling import StudyWatcher
 from priorband.durable.open import open_study
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
 from priorband.study import Study
 from priorband.values import replaced
 from priorband.workers.simulation import simulate

@@ -9,6 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from browsers import address as address
+from browsers import browser as browser
+from browsers import open_page as open_page
+from browsers import runs as runs
+from browsers import serve as serve
+from browsers import skip_without_browser
+from browsers import study_at as study_at
 from hypothesis import settings
 from servers import MemoryServer, Server, lacking, memory_folder
 from stored_studies import Shapes, write_shapes
@@ -34,6 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Count Hypothesis's tests among the slow ones, too: there they try all examples."""
+    skip_without_browser(items)
     if config.option.markexpr == "slow":
         for item in items:
             if hasattr(getattr(item, "obj", None), "hypothesis"):

@@ -239,6 +239,12 @@ COMMANDS = (
     "retry old 0",
     "retry old --kind lots",
     "export odl",
+    "plot incumbant old -o a.svg",
+    "plot incumbent old -o a.sgv",
+    "plot incumbent old",
+    "plot incumbent old odl -o a.svg",
+    "plot curves old -o a.svg --over time",
+    "plot all old -o module.py",
     "status old --wat",
 )
 """Command lines."""

@@ -11,7 +11,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 TEXT = PAGE.read_text()
 
 GROUPS = {
-    "foundation": "errors failures keywords numeric streams values notebook attribute_hints",
+    "foundation": "errors failures keywords numeric streams values notebook attribute_hints "
+    "toml_text",
     "state": "fidelity ladder trial events log cache history state guard brackets proof conditions",
     "methods": "optimizers named_methods method_names choose_method",
     "study": "replay arguments problem study",

@@ -30,6 +30,7 @@ LAYERS = {
     "values": "",
     "notebook": "",
     "attribute_hints": "",
+    "toml_text": "",
     "models": "",
     "space": "",
     "fidelity": "",
@@ -58,8 +59,10 @@ LAYERS = {
     "arguments": "space fidelity ladder trial history",
     "problem": "space fidelity state schedulers optimizers choose_method arguments",
     "results": "notebook space trial history explanations",
+    "prior_report": "toml_text space trial events state guard brackets conditions "
+    "samplers optimizers",
     "study": "notebook attribute_hints space fidelity trial events state optimizers explanations "
-    "replay arguments problem results",
+    "replay arguments problem results prior_report",
     "timeline": "fidelity ladder trial events history guard space state schedulers samplers "
     "optimizers",
     "storage": "",
@@ -67,7 +70,7 @@ LAYERS = {
     "samplers optimizers named_methods method_names choose_method explanations replay arguments "
     "problem results study storage",
     "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
-    "explanations arguments problem results study storage durable",
+    "explanations arguments problem results prior_report study storage durable",
     "repair": "space trial events history problem storage durable",
     "display": "space trial history brackets schedulers explanations timeline storage durable "
     "study_analysis",
@@ -79,11 +82,15 @@ LAYERS = {
     "study_file": "space fidelity named_methods storage durable workers",
     "analysis": "fidelity history samplers study benchmarks",
     "testing": "space fidelity trial history state schedulers samplers optimizers study",
+    "plots": "space study study_analysis",
     "experiments": "space ladder trial events conditions schedulers samplers optimizers "
-    "named_methods arguments study timeline durable display benchmarks workers analysis",
-    "init_study": "",
+    "named_methods arguments prior_report study timeline durable display benchmarks workers "
+    "analysis plots",
+    "init_study": "toml_text",
+    "dashboard": "explanations method_names space timeline storage durable display planning "
+    "study_analysis",
 }
-MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli", "dashboard")
+MAY_IMPORT_ALL_AND_BE_IMPORTED_BY_NONE = ("__init__", "__main__", "cli")
 
 NEVER_TOGETHER = ("schedulers", "samplers")
 BELOW_STUDY = tuple(LAYERS)[: list(LAYERS).index("study")]

@@ -13,11 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from matplotlib.figure import Figure
 
 import priorband as pb
 
 ROOT = Path(__file__).parent.parent
-NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors")
+NAMESPACES = ("samplers", "schedulers", "conditions", "benchmarks", "errors", "plots")
 MOST_FLAT_NAMES = 46
 KEPT = [
     "optimizer",
@@ -124,7 +125,7 @@ def test_the_signature_shows_a_type_for_each_argument(name: str) -> None:
     assert not missing, f"{name} has no type for {missing}"
     if name in FUNCTIONS:
         assert signature.return_annotation is not inspect.Signature.empty
-        assert typing.get_type_hints(NAMES[name])
+        assert typing.get_type_hints(NAMES[name], localns={"Figure": Figure})  # imported later
 
 
 def documented(item: Any) -> str:

@@ -10,11 +10,15 @@ from typing import Any, NoReturn, final
 import priorband
 from priorband.cli import (
     bench_arguments,
+    dashboard_command,
     export_command,
     init_command,
     plan_command,
+    plot_command,
     prior_set_command,
+    prior_show_command,
     repair_commands,
+    report_command,
     run_commands,
     show_command,
     status_commands,
@@ -25,7 +29,7 @@ from priorband.cli.argument_types import STUDY, refuse_address, without_secrets
 from priorband.cli.option_proposals import meant_option
 from priorband.display.text import paragraphs
 
-_STUDIES = ("study", "new")
+_STUDIES = ("study", "studies", "new")
 """The arguments that may be addresses."""
 _INVALID_CHOICE = re.compile(r"(.*)invalid choice: '(.*?)' \(choose from (.*)\)")
 _ARGUMENT = re.compile(r"^argument ([^\s:]+)(: it\b)?")
@@ -142,7 +146,8 @@ def _about_choice(argument: str, given: str, listed: str) -> str:
 
 
 def _names(action: argparse.Action) -> list[str]:
-    return [*action.option_strings, str(action.metavar), action.dest]
+    options = action.option_strings
+    return [*options, "/".join(options), str(action.metavar), action.dest]
 
 
 def _explained(action: argparse.Action | None) -> str:
@@ -195,16 +200,20 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     plan_command.grammar(command)
     status_commands.grammar(command)
     show_command.grammar(command)
+    dashboard_command.grammar(command)
+    report_command.grammar(command)
     why_command.grammar(command)
     study_files.grammar(command)
     repair_commands.grammar(command)
     journal = command("journal", "check a study for damage, or salvage what is intact")
     groups["journal"] = journal.add_subparsers(metavar="COMMAND", required=True)
     repair_commands.journal_grammar(command)
-    prior = command("prior", "change the prior of a study")
+    prior = command("prior", "show whether the prior of a study helped, or change it")
     groups["prior"] = prior.add_subparsers(metavar="COMMAND", required=True)
+    prior_show_command.grammar(command)
     prior_set_command.grammar(command)
     export_command.grammar(command)
+    plot_command.grammar(command)
     bench = command("bench", "run the paper's evaluation or your own, and report the results")
     groups["bench"] = bench.add_subparsers(metavar="COMMAND", required=True)
     bench_arguments.grammar(command)

@@ -36,6 +36,7 @@ from priorband.durable.dispatch import Dispatcher
 from priorband.durable.ledger import Ledger
 from priorband.durable.lost_attempts import lost_attempts
 from priorband.durable.messages import Assignment, Idle, Report, allowed_attempts
+from priorband.durable.notes import Note, NoteReader, note_record, removal_record
 from priorband.durable.problem_data import changed_prior_data
 from priorband.durable.records import (
     AskedRecord,
@@ -57,7 +58,7 @@ from priorband.durable.turns import (
     take_turns,
 )
 from priorband.durable.view import StudyView
-from priorband.errors import ExhaustedError, StorageError
+from priorband.errors import ArgumentError, ExhaustedError, StorageError
 from priorband.events import Asked, Event, PriorChanged, Queued, Told
 from priorband.explanations.explanation import explanation
 from priorband.explanations.why import Why
@@ -481,6 +482,54 @@ class DurableStudy(BaseStudy):
                 self._view.append(transaction, record)
 
         self._write(("retry", str([*trials])), write)
+
+    def note(self, text: str, trial: Trial | int | None = None) -> None:
+        """Keep a note in the study.
+
+        Args:
+            text: the note, of at most 20,000 characters.
+            trial: the trial it is about, or its id; None if it is about the study.
+
+        Raises:
+            ArgumentError: if the text is empty or too long.
+            TrialError: if the trial is unknown.
+
+        >>> import tempfile, priorband as pb
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with pb.open_study(folder, pb.Space(x=pb.Float(0, 1)), method="random") as study:
+        ...         study.note("From here on with the new data.")
+        ...         [note.text for note in study.notes()]
+        ['From here on with the new data.']
+        """
+        number = None
+        if trial is not None:
+            self._patiently(self.refresh)
+            number = asked_trial(self.state.history, trial).id
+        record = note_record(text, number)
+        self._write(("note", text, number), lambda change: self._view.append(change, record))
+
+    def notes(self) -> list[Note]:
+        """Return the notes that are kept in the study, the oldest first.
+
+        Returns:
+            The notes, each with its number, text, trial and time.
+        """
+        return self._patiently(lambda: NoteReader(self.journal).read())
+
+    def remove_note(self, number: int) -> None:
+        """Remove a note: it is no longer shown.
+
+        Args:
+            number: the number of the note.
+
+        Raises:
+            ArgumentError: if there is no such note.
+        """
+        known = [note.number for note in self.notes()]
+        if number not in known:
+            raise ArgumentError(f"`number` must be the number of a note, got {number!r:.40}.")
+        record = removal_record(number)
+        self._write(("remove note", number), lambda change: self._view.append(change, record))
 
     def turn(self, report: Report | None, request: str) -> Assignment | Idle | None:
         """Hand in a worker's report and get its next trial, in one transaction.

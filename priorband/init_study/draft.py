@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from priorband.init_study.guesses import SpaceEntry
-from priorband.init_study.toml_text import comment, toml_key, toml_list, toml_value
+from priorband.toml_text import comment, toml_key, toml_list, toml_value
 from priorband.values import frozen
 
 

@@ -11,7 +11,10 @@ data of any of them. Nothing here draws or prints.
     rung_agreement         how well a lower rung predicts the order on a higher one
     parameter_importance   which parameters decide whether a configuration is good
     worker_timeline        what each worker did when, idle time, lost attempts
+    results_over_budget    the result of each trial over budget and time
     ancestry               where a configuration comes from
+    prior_changes          when the prior was changed
+    prior_report           whether the prior helps, by parameter, and what to believe next
     config_columns         configurations and results as columns
     sampled_origins        where the last drawn configurations are from
     compare_incumbents     several studies on one axis
@@ -41,8 +44,13 @@ from priorband.study_analysis.incumbent import IncumbentHistory as IncumbentHist
 from priorband.study_analysis.incumbent import IncumbentSteps as IncumbentSteps
 from priorband.study_analysis.incumbent import incumbent_over_budget as incumbent_over_budget
 from priorband.study_analysis.json_form import as_json as as_json
+from priorband.study_analysis.prior_changes import PriorChanges as PriorChanges
+from priorband.study_analysis.prior_changes import prior_changes as prior_changes
+from priorband.study_analysis.prior_report import prior_report as prior_report
 from priorband.study_analysis.recent_draws import best_losses as best_losses
 from priorband.study_analysis.recent_draws import sampled_origins as sampled_origins
+from priorband.study_analysis.results_over_budget import ResultsOverBudget as ResultsOverBudget
+from priorband.study_analysis.results_over_budget import results_over_budget as results_over_budget
 from priorband.study_analysis.rung_agreement import RungAgreement as RungAgreement
 from priorband.study_analysis.rung_agreement import rung_agreement as rung_agreement
 from priorband.study_analysis.rung_flow import RungFlow as RungFlow

@@ -41,7 +41,7 @@ def as_json(result: Any) -> Any:
     raise TypeError(f"{type(result).__name__} is not a result of an analysis.")
 
 
-_RESULTS = "priorband.study_analysis."
+_RESULTS = ("priorband.study_analysis.", "priorband.prior_report.")
 
 
 def _plain_array(array: "np.ndarray[Any, Any]") -> list[Any]:

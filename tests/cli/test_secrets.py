@@ -88,14 +88,16 @@ def commands() -> Iterator[tuple[str, list[str]]]:
     """All commands that take a study, each with the words it needs; STUDY stands for the study."""
     needed = {"objective": "objectives:value", "runs": "none", "new": "nowhere", "trials": "0"}
     needed |= {"trial": "0", "source": "none.py", "beliefs": "x=0.5"}
+    needed |= {"name": "incumbent", "output": "nowhere.svg"}
     needed["==SUPPRESS=="] = "unused"  # a group of commands
     for path, parser in _parsers()[1].items():
         words, names = path.split(), set[str]()
         for action in parser._actions:
-            if action.dest in ("study", "new") or action.required:
-                word = "STUDY" if action.dest == "study" else needed[action.dest]
+            name = action.dest.replace("studies", "study")
+            if name in ("study", "new") or action.required:
+                word = "STUDY" if name == "study" else needed[name]
                 words += [*action.option_strings[:1], word]
-                names.add(action.dest)
+                names.add(name)
         if "study" in names:
             yield path, words
         if "new" in names:
@@ -139,7 +141,9 @@ def test_all_that_takes_an_address_is_tried() -> None:
     assert {"run", "worker", "status", "journal check", "export"} <= {*COMMANDS}
     for path, parser in _parsers()[1].items():
         shown = [a for a in parser._actions if a.metavar in ("STUDY", "NEW")]
-        assert {a.dest for a in shown} <= {"study", "new"}, f"{path} has an address of another name"
+        assert {a.dest for a in shown} <= {"study", "studies", "new"}, (
+            f"{path} has an address of another name"
+        )
 
 
 @pytest.fixture

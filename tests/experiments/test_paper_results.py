@@ -16,7 +16,6 @@ from priorband.benchmarks.priors import GENERATION_SEED, QUALITIES, unperturbed_
 from priorband.errors import DataError, FormatError
 from priorband.experiments import prior_centres
 from priorband.experiments.cases import Case
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper_results import (
     LAST_BUDGET,
     TABLES_FILE,
@@ -29,6 +28,7 @@ from priorband.experiments.paper_results import (
 from priorband.experiments.prior_centres import paper_centres, published_centres
 from priorband.experiments.report.full_report import TOPICS
 from priorband.experiments.runner import Folders, case_centres
+from priorband.plots.drawing.style import display_name
 
 HEAD = "table,horizon,prior,benchmark,algorithm,mean,std,workers,seeds,bold,note"
 ROW = "some,5x,near_optimum,PD1-WMT,ASHA(+ESP),0.5,0.25,4,10,0,"

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from real_data import data_folder, paper_folder
 
 from experiments.html_pages import Page, check_needs_nothing
 from priorband.benchmarks.catalogue import catalogue_entry
-from priorband.errors import DataError, FormatError
+from priorband.errors import DataError, ExtraError, FormatError
 from priorband.experiments.cases import CaseGrid
 from priorband.experiments.report import fidelity_correlation
 from priorband.experiments.report.blocks import ReportTable
@@ -373,3 +374,13 @@ def test_a_damaged_file_of_correlations_is_named(tmp_path: Path, content: str) -
     (tmp_path / fidelity_correlation.CORRELATIONS_FILE).write_text(content)
     with pytest.raises(FormatError, match=r"correlations\.json is damaged: delete it"):
         fidelity_correlations([catalogue_entry(NAME)], Folders(tmp_path))
+
+
+def test_a_report_misses_matplotlib_before_it_has_done_anything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said: list[str] = []
+    with pytest.raises(ExtraError, match="Figures need matplotlib"):
+        write_report(Folders(tmp_path), say=said.append)
+    assert said == []

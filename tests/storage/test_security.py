@@ -114,6 +114,7 @@ ALLOWED = {
     "cli/load_objects.py": {"import_module"},  # of what a person names in a command
     "experiments/compare_with_peers.py": {"import_module"},  # of names in a table there
     "init_study/yaml_text.py": {"yaml"},  # `safe_load`, of a file that a person names
+    "plots/__init__.py": {"import_module"},  # of names in a table there
     "workers/lazy_imports.py": {"import_module"},  # of libraries that a trial has imported
     "workers/sent_function.py": {"cloudpickle"},  # between a worker and its own processes
     "workers/warm_request.py": {"pickle"},  # between a worker and its own processes

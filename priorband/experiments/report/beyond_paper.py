@@ -8,11 +8,11 @@ from priorband.analysis.scale import RegretScale
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.experiments import beyond
 from priorband.experiments.cases import FIRST_CONFIRMATION_SEED, PRIORS
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.report.blocks import Cell, ReportTable, Section
 from priorband.experiments.report.fidelity_correlation import FidelityCorrelations
 from priorband.experiments.report.regret_points import RegretPoints
 from priorband.experiments.report.results import Results
+from priorband.plots.drawing.style import display_name
 from priorband.values import frozen
 
 OURS = ("guardband", "guardband+bo")

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from priorband.experiments.cases import RULES
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.report.blocks import Cell, ReportTable, Section
 from priorband.experiments.runner import TIMES_FILE
+from priorband.plots.drawing.style import display_name
 
 PUBLISHED_HOURS = 0.2
 """About how many core-hours one published run took."""

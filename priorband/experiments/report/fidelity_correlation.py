@@ -16,11 +16,11 @@ from priorband.analysis.correlation import (
 from priorband.benchmarks.base import Benchmark
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.errors import FormatError
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
 from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.result_store import write_atomically
 from priorband.experiments.runner import Folders
 from priorband.ladder import Ladder
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
 from priorband.values import frozen
 
 CORRELATIONS_FILE = "correlations.json"

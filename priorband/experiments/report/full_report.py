@@ -6,7 +6,6 @@ from typing import final
 
 from priorband.errors import DataError
 from priorband.experiments.cases import FIRST_CONFIRMATION_SEED
-from priorband.experiments.figures.svg import drawing
 from priorband.experiments.paper_results import PaperCell, PaperCellKey, authors_traces, paper_cells
 from priorband.experiments.presets import (
     ABLATION_PARTS,
@@ -46,6 +45,7 @@ from priorband.experiments.report.tables import (
 )
 from priorband.experiments.result_store import ResultStore
 from priorband.experiments.runner import Folders, case_centres, input_digests
+from priorband.plots.drawing.svg import drawing
 from priorband.values import frozen
 
 TITLE = "PriorBand's evaluation"

@@ -10,12 +10,12 @@ from priorband.analysis.regret import regret_curves
 from priorband.analysis.summary import Array, Band
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.report.blocks import Cell, Figure, ReportTable
 from priorband.experiments.report.fidelity_correlation import FidelityCorrelations
 from priorband.experiments.report.results import Results, benchmark_prior_pairs
 from priorband.experiments.report.tables import Scope
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
+from priorband.plots.drawing.style import display_name
 
 _POINTS = 400
 

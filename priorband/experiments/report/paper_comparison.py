@@ -10,8 +10,6 @@ from priorband.analysis.summary import Summary, difference_in_se, summarised
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import ignores_prior
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper_results import PaperCell, PaperCellKey, Traces
 from priorband.experiments.report.blocks import Cell, Figure, ReportTable, Section
 from priorband.experiments.report.results import Results
@@ -26,6 +24,8 @@ from priorband.experiments.report.tables import (
     rounded_text,
     summary_text,
 )
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
+from priorband.plots.drawing.style import display_name
 
 BUDGETS = tuple(range(1, 21))
 _LAST_DIGIT = 5e-6

@@ -9,8 +9,6 @@ from priorband.benchmarks.base import Array, Benchmark
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import Case
-from priorband.experiments.figures.curves import Frame, Line, Panel, curves
-from priorband.experiments.figures.violins import Group, ViolinPanel, violins
 from priorband.experiments.presets import HARTMANN_BENCHMARKS
 from priorband.experiments.report.blocks import Figure, Section
 from priorband.experiments.report.method_comparison import figure_axis
@@ -18,6 +16,8 @@ from priorband.experiments.report.results import Results
 from priorband.experiments.rules import Centres, case_prior_centre, set_up_case
 from priorband.experiments.run_record import recorded_study
 from priorband.experiments.runner import Folders
+from priorband.plots.drawing.curves import Frame, Line, Panel, curves
+from priorband.plots.drawing.violins import Group, ViolinPanel, violins
 from priorband.space.prior import Prior
 from priorband.streams import generator
 

@@ -9,10 +9,10 @@ from priorband.analysis.summary import Summary, difference_in_se, summarised
 from priorband.benchmarks.catalogue import CatalogueEntry
 from priorband.benchmarks.priors import QUALITIES
 from priorband.experiments.cases import PRIOR_FREE_METHODS
-from priorband.experiments.figures.style import display_name
 from priorband.experiments.paper_results import PaperCell, PaperCellKey
 from priorband.experiments.report.blocks import Cell, ReportTable
 from priorband.experiments.report.results import CellKey, Results
+from priorband.plots.drawing.style import display_name
 from priorband.values import frozen
 
 RULES_TITLES = {

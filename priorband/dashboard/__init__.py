@@ -1,0 +1,1 @@
+"""The dashboard: a local web page over one or many studies."""

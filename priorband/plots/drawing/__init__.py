@@ -1,0 +1,1 @@
+"""What all figures are drawn with: style, ticks, panels, curves, violins, SVG."""

@@ -51,6 +51,9 @@ class BaseStudy(ABC):
     problem: Problem
     method_known = True
     """Whether `problem` has the study's own method. If not, no decision can be made again."""
+    prior_known = True
+    """Whether `problem` has the study's own prior. If not, no draw can be made again until the
+    prior is changed."""
 
     @property
     def space(self) -> Space:
@@ -380,7 +383,9 @@ def study_facts(study: BaseStudy) -> StudyFacts:
     """What explanations of a study's trials are made of."""
     problem, state = study.problem, study.state
     optimizer = problem.optimizer if study.method_known else None
-    return StudyFacts(optimizer, problem.seed, problem.start(), state, study.maximize)
+    return StudyFacts(
+        optimizer, problem.seed, problem.start(), state, study.maximize, study.prior_known
+    )
 
 
 @final

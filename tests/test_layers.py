@@ -72,7 +72,7 @@ LAYERS = {
     "study_analysis": "space ladder trial events history state schedulers samplers optimizers "
     "explanations arguments problem results prior_report study storage durable",
     "repair": "space trial events history problem storage durable",
-    "display": "trial history brackets schedulers explanations timeline storage durable "
+    "display": "space trial history brackets schedulers explanations timeline storage durable "
     "study_analysis",
     "benchmarks": "models space fidelity",
     "planning": "space fidelity ladder history state samplers optimizers named_methods "

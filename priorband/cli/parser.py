@@ -84,11 +84,32 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     own, words = list(argv), []
     if command is not None and command.get_default("takes_words") and "--" in own:
         own, words = own[: own.index("--")], own[own.index("--") + 1 :]
-    args = top.parse_args(own)
+    args = top.parse_args(own if command is None else _options_first(command, own))
     args.words = words
     _refuse_addresses(command or top, args)
     args.argv = list(argv)
     return args
+
+
+def _options_first(parser: Parser, argv: Sequence[str]) -> list[str]:
+    """The words with the options right after the command, where it takes any number of arguments.
+
+    argparse takes all of these at once, and so would refuse those that follow an option.
+    """
+    if not any(each.nargs == "*" and not each.option_strings for each in parser._actions):
+        return list(argv)
+    end = argv.index("--") if "--" in argv else len(argv)
+    words, options, waiting = list[str](), list[str](), list(argv[:end])
+    while waiting:
+        word = waiting.pop(0)
+        option = parser._option_string_actions.get(word.partition("=")[0])
+        taken = words if option is None else options
+        taken.append(word)
+        if option is not None and option.nargs is None and "=" not in word:
+            options += waiting[:1]
+            del waiting[:1]
+    command = len(parser.prog.split()) - 1
+    return [*words[:command], *options, *words[command:], *argv[end:]]
 
 
 def _refuse_addresses(parser: Parser, args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from priorband.durable.study import DurableStudy
 from priorband.errors import ArgumentError
 from priorband.space.beliefs import as_belief
 from priorband.space.densities import Choices, Density, TruncatedNormal
-from priorband.space.edited_prior import with_beliefs
+from priorband.space.edited_prior import whole_mode, with_beliefs
 from priorband.space.prior import Independent, Prior, prior, same_prior, says_nothing
 from priorband.study_file.prior_section import beliefs_in_file, beliefs_in_words
 from priorband.study_file.read import read_study_file
@@ -114,18 +114,18 @@ def _shown_beliefs(belief: Prior) -> dict[str, str]:
     """What a prior expects of each parameter, as text."""
     if not isinstance(belief, Independent):
         return {name: printable(repr(value)) for name, value in belief.mode.items()}
-    named = zip(belief.space.names, belief.densities, strict=True)
+    mode = whole_mode(belief)
     return {
-        name: "no prior" if says_nothing(density) else _density_text(belief.mode.get(name), density)
-        for name, density in named
+        name: "no prior" if says_nothing(density) else _density_text(mode[name], density)
+        for name, density in zip(belief.space.names, belief.densities, strict=True)
     }
 
 
 def _density_text(likely: Any, density: Density) -> str:
     """The value that is most likely, and how sure that is."""
-    value = "" if likely is None else printable(repr(likely))
+    value = printable(repr(likely))
     if isinstance(density, TruncatedNormal):
-        return f"{value} (width {density.sigma:g})".strip()
+        return f"{value} (width {density.sigma:g})"
     if isinstance(density, Choices):
-        return f"{value} (probability {max(density.probabilities):.2g})".strip()
-    return f"{value} ({type(density).__name__})".strip()
+        return f"{value} (probability {max(density.probabilities):.2g})"
+    return f"{value} ({type(density).__name__})"

@@ -5,14 +5,13 @@ from contextlib import closing, contextmanager
 
 from priorband.display.text import printable
 from priorband.durable.open import creation, journal_at
+from priorband.durable.open_for_reading import has_own_method, problem_with_stand_ins
 from priorband.durable.open_for_reading import open_for_reading as open_for_reading
-from priorband.durable.problem_data import problem_from_data
-from priorband.durable.serialize import TAG, from_data
 from priorband.durable.study import DurableStudy
 from priorband.durable.table_cells import TableFormat
 from priorband.durable.table_outcomes import Schedule
 from priorband.durable.trial_table import TrialTable
-from priorband.errors import DamagedError, FormatError, MethodError
+from priorband.errors import DamagedError, FormatError
 from priorband.space.space import Space
 from priorband.storage.study_folder import nearby_studies
 
@@ -30,12 +29,10 @@ def trial_table(
             raise FormatError(f"There is no study in {journal.where}.{nearby_studies(where)}")
         created, schedule = creation(journal), None
         try:
-            try:
-                problem = problem_from_data(created.problem)
-                space = problem.space
+            problem = problem_with_stand_ins(created.problem)
+            space = problem.space
+            if not has_own_method(created.problem):  # otherwise the rungs are not known
                 schedule = Schedule(problem.optimizer.scheduler, problem.start())
-            except MethodError:  # custom parts, so the rungs are not known
-                space = from_data(created.problem["space"])
         except FormatError as error:
             raise DamagedError(
                 f"{journal.where} is damaged: its problem is invalid: {error}"
@@ -46,4 +43,4 @@ def trial_table(
 def custom_method(study: DurableStudy) -> str:
     """The name of a method with custom parts; empty if it has none."""
     stored = study.ledger.problem["method"]
-    return printable(stored["name"]) if stored.get(TAG) == "own" else ""
+    return printable(stored["name"]) if has_own_method(study.ledger.problem) else ""

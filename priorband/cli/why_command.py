@@ -32,7 +32,11 @@ def _why(args: argparse.Namespace) -> int:
         return 0
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH
     print(*wrapped(paragraphs(why).split("\n"), width), sep="\n")
+    note = ""
     if custom:
         note = f"The method is one of your own, {custom}, so no decision was made again."
+    elif not study.prior_known and why.source.exact is None:
+        note = "The prior is of a class of your own, so the draw was not made again."
+    if note:
         print(*wrapped([f"note        {note}"], width), sep="\n")
     return 0

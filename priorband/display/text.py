@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-_LABEL = re.compile(r"\w+( \d+)? {2,}|\s*")
+_LABEL = re.compile(r"\w+( \w+)? {2,}|\s*")
 _STEPS = ((90, 1, "s"), (90 * 60, 60, "min"), (36 * 3600, 3600, "h"))
 
 
@@ -139,6 +139,9 @@ def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
     >>> print(*wrapped(["failed   trial 4, raised: ValueError: no such thing"], 36), sep="\\n")
     failed   trial 4, raised:
                ValueError: no such thing
+    >>> print(*wrapped(["went on  as trial 16, after 15 results"], 30), sep="\\n")
+    went on  as trial 16, after 15
+               results
     """
     for line in lines:
         hanging = _LABEL.match(line)

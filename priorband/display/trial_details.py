@@ -22,6 +22,8 @@ from priorband.durable.study import DurableStudy
 from priorband.errors import FormatError, TrialError
 from priorband.explanations.outcomes import Outcome
 from priorband.failures import FailureKind, failure_reason
+from priorband.space.edited_prior import whole_mode
+from priorband.space.prior import Independent, Prior, says_nothing
 from priorband.storage.journal import Row
 from priorband.trial import Trial
 from priorband.values import frozen
@@ -161,20 +163,25 @@ def _settings(study: DurableStudy, trial: Trial) -> tuple[Setting, ...]:
     """All parameters, also those that are not active, beside what its prior finds likely."""
     history, parameters = study.state.history, study.space.parameters
     priors = [study.problem.prior, *(change.prior for change in history.prior_changes)]
-    prior = priors[history.prior_number(trial)]
+    number = history.prior_number(trial)
+    expected = _expected(priors[number]) if number or study.prior_known else {}
     order = {name: place for place, name in enumerate(parameters)}
-    own_priors = prior == study.space.prior
-    mode: Mapping[str, Any] = prior.mode
     settings = []
     for name, parameter in parameters.items():
         when = getattr(parameter, "when", None)
         parent = max(when, key=order.__getitem__) if when else None
-        stated = getattr(parameter, "prior", None)
-        likely = mode.get(name, stated)
-        has_prior = hasattr(parameter, "prior") and not (own_priors and stated is None)
-        active = name in trial.config
-        settings.append(Setting(name, parent, active, trial.config.get(name), has_prior, likely))
+        value, has_prior, likely = trial.config.get(name), name in expected, expected.get(name)
+        settings.append(Setting(name, parent, name in trial.config, value, has_prior, likely))
     return tuple(settings)
+
+
+def _expected(prior: Prior) -> Mapping[str, Any]:
+    """The most likely value of each parameter that a prior says something about."""
+    if not isinstance(prior, Independent):
+        return prior.mode
+    mode = whole_mode(prior)
+    named = zip(prior.space.names, prior.densities, strict=True)
+    return {name: mode[name] for name, density in named if not says_nothing(density)}
 
 
 def _curve(study: DurableStudy, number: int, attempt: int) -> tuple[tuple[float, float], ...]:

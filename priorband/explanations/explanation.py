@@ -35,6 +35,8 @@ class StudyFacts:
         start: The state before anything has happened.
         state: What has happened so far.
         maximize: Whether the study maximises.
+        prior_known: Whether `start` has the prior that the study began with. If not, something
+            stands in for it, because it is of a class of one's own.
     """
 
     optimizer: Optimizer | None
@@ -42,6 +44,7 @@ class StudyFacts:
     start: State
     state: State
     maximize: bool = False
+    prior_known: bool = True
 
     @property
     def scheduler(self) -> Scheduler | None:
@@ -109,7 +112,9 @@ def _failure(ended: Observation) -> tuple[str, str]:
 def _source(facts: StudyFacts, trial: Trial) -> ConfigSource:
     """How the configuration of a trial was chosen: for the first trial of its chain."""
     first = facts.state.history.trial(original(facts.state, trial.root))
-    return source(facts.optimizer, facts.before(first.id), facts.seed, first)
+    before = facts.before(first.id)
+    known = facts.prior_known or before.history.changed_prior is not None
+    return source(facts.optimizer if known else None, before, facts.seed, first)
 
 
 def original(state: State, number: int) -> int:

@@ -51,7 +51,7 @@ def outcome_of(scheduler: Scheduler | None, state: State, number: int) -> Outcom
         ['open', 'stopped']
     """
     child = first_child(state, number)
-    open_ones = _open(scheduler, state, [number])
+    open_ones = open_trials(scheduler, state, [number])
     return _outcome(scheduler, state, state.history.trial(number), child, number in open_ones)
 
 
@@ -62,7 +62,7 @@ def outcomes_of(scheduler: Scheduler | None, state: State) -> list[Outcome]:
     for trial in trials:
         if trial.parent is not None:
             children.setdefault(trial.parent, trial)
-    open_ones = _open(scheduler, state, range(len(trials)))
+    open_ones = open_trials(scheduler, state, range(len(trials)))
     return [
         _outcome(scheduler, state, trial, children.get(trial.id), trial.id in open_ones)
         for trial in trials
@@ -90,7 +90,7 @@ def has_duels(scheduler: Scheduler | None) -> bool:
     return isinstance(scheduler, StagedScheduler) and scheduler.duel
 
 
-def _open(scheduler: Scheduler | None, state: State, trials: Iterable[int]) -> set[int]:
+def open_trials(scheduler: Scheduler | None, state: State, trials: Iterable[int]) -> set[int]:
     """Those of some trials that may still be continued; all in slots if it is not known."""
     history = state.history
     ended = [number for number in trials if history.outcome(number) is not None]

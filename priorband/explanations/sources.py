@@ -53,7 +53,7 @@ class ConfigSource:
         prior_power: The power of the prior's density in a model's choice; None if the model takes
             no prior, or no model chose.
         exact: Whether making the decision again gives the same trial; None if nobody decided, or
-            the method is not known here.
+            the method or the prior is not known here.
 
     Example:
         >>> from priorband import Fidelity, Float, Space, Study
@@ -77,7 +77,7 @@ def source(optimizer: Optimizer | None, before: State, seed: int, trial: Trial) 
     """How the configuration of a trial that continues no other was chosen.
 
     Args:
-        optimizer: The method; None if it is not known.
+        optimizer: The method; None if it or the prior is not known.
         before: What had happened before the trial was asked.
         seed: The seed of the study.
         trial: The trial.

@@ -30,11 +30,26 @@ def with_beliefs(
     """
     space = current.space
     new = prior(space, beliefs, confidence)
-    densities, mode = [], dict[str, Any]()
-    columns = zip(space.searched.items(), current.densities, new.densities, strict=True)
-    for (name, parameter), old, changed in columns:
-        density, source = (changed, new) if name in beliefs else (old, current)
-        densities.append(density)
-        # A parameter that is not active in a mode has no value there.
-        mode[name] = source.mode.get(name, parameter.decode(density.mode))
+    columns = zip(space.names, current.densities, new.densities, strict=True)
+    densities = [changed if name in beliefs else old for name, old, changed in columns]
+    mode = whole_mode(current) | {name: whole_mode(new)[name] for name in beliefs}
     return Independent(space, densities, space.complete(mode))
+
+
+def whole_mode(belief: Independent) -> dict[str, Any]:
+    """The most likely value of each searched parameter, also of those that the mode leaves out.
+
+    These are the parameters that are not used with the other values of the mode.
+
+    >>> from priorband import Categorical, Float, Space
+    >>> momentum = Float(0, 1, prior=0.9, when={"optimizer": "sgd"})
+    >>> optimizer = Categorical(["sgd", "adam"], prior="adam")
+    >>> space = Space({"optimizer": optimizer, "momentum": momentum})
+    >>> space.prior.mode, whole_mode(space.prior)
+    ({'optimizer': 'adam'}, {'optimizer': 'adam', 'momentum': 0.9})
+    """
+    searched = zip(belief.space.searched.items(), belief.densities, strict=True)
+    return {
+        name: belief.mode.get(name, parameter.decode(density.mode))
+        for (name, parameter), density in searched
+    }

@@ -4,8 +4,7 @@ from typing import final
 
 import numpy as np
 
-from priorband.errors import TrialError
-from priorband.numeric import whole
+from priorband.arguments import asked_trial
 from priorband.study_analysis.incumbent import ended_before, incumbents, leaders
 from priorband.study_analysis.source import StudyData, shown_values
 from priorband.study_analysis.trial_columns import NONE, STATUSES, Floats, Ints
@@ -84,9 +83,7 @@ def _number(data: StudyData, trial: int | None) -> int:
     if trial is None:
         found = incumbents(data.trials)
         return int(found[-1]) if len(found) else NONE
-    if not whole(trial) or not 0 <= trial < len(data.trials):
-        raise TrialError(f"There is no trial {trial!r}: the study has {len(data.trials)} trials.")
-    return int(trial)
+    return asked_trial(data.state.history, trial).id
 
 
 def _chain(data: StudyData, number: int) -> list[int]:

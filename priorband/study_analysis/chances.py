@@ -59,7 +59,7 @@ class ChancesOverBudget:
     """The names of the sources, such as "uniform", "prior" and "incumbent"."""
     probability: Floats
     """One row for each source, one column for each entry. NaN if they are not known: a sampler of
-    one's own that is not a mixture."""
+    one's own that is not a mixture, or a method or prior that cannot be made again."""
     prior_score: Floats
     """The log score of the prior on the best trials (Algorithm 2); NaN where none was used."""
     incumbent_score: Floats
@@ -163,7 +163,11 @@ def _repeated(data: StudyData, wanted: set[int]) -> Iterator[_Odds | None]:
             trial = event.trial
             sampler = _sampler(problem.optimizer, state, trial)
             rung = int(data.trials.rung[trial.id])
-            yield _odds(sampler, state, rung, trial.id, problem.seed)
+            known = data.prior_known or state.history.changed_prior is not None
+            if data.method_known and known:
+                yield _odds(sampler, state, rung, trial.id, problem.seed)
+            else:
+                yield None
         state = state.after(event)
 
 

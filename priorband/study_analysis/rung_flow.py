@@ -4,7 +4,7 @@ from typing import final
 
 import numpy as np
 
-from priorband.schedulers.base import promotable
+from priorband.explanations.outcomes import open_trials
 from priorband.study_analysis.source import StudyData
 from priorband.study_analysis.trial_columns import (
     FAILED,
@@ -48,7 +48,8 @@ class RungFlow:
 def rung_flow(data: StudyData) -> RungFlow:
     """Return how many trials started on each rung, by origin, and what became of them.
 
-    Whether a trial may still be promoted is what the scheduler says. A failed trial that was
+    Whether a trial may still be promoted is what the scheduler says; if that is not known, all in
+    brackets may. A failed trial that was
     retried counts as failed, and the one in its place counts by itself.
 
     >>> from priorband import Fidelity, Float, Space, Study
@@ -67,7 +68,7 @@ def rung_flow(data: StudyData) -> RungFlow:
     waiting = ended & ~finished
     still = np.zeros(len(trials), bool)
     numbers = np.flatnonzero(waiting).tolist()
-    still[list(promotable(data.problem.optimizer.scheduler, data.state, numbers))] = True
+    still[list(open_trials(data.scheduler, data.state, numbers))] = True
     kinds: dict[str, Bools] = {
         "started": np.ones(len(trials), bool),
         "running": trials.status == RUNNING,

@@ -9,6 +9,7 @@ from priorband.durable.budget import Budget
 from priorband.durable.study import DurableStudy
 from priorband.ladder import Ladder
 from priorband.problem import Problem
+from priorband.schedulers.base import Scheduler
 from priorband.state import State
 from priorband.storage.addresses import DEFAULT_NAME, is_address
 from priorband.study import BaseStudy
@@ -48,6 +49,15 @@ class StudyData:
     trials: TrialColumns
     times: TrialTimes
     attempts: AttemptColumns
+    method_known: bool = True
+    """Whether `problem` has the study's own method, and not one that stands in for it."""
+    prior_known: bool = True
+    """Whether `problem` has the study's own prior, and not one that stands in for it."""
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The scheduler; None if it is not known."""
+        return self.problem.optimizer.scheduler if self.method_known else None
 
     @property
     def ladder(self) -> Ladder:
@@ -165,6 +175,8 @@ class StudyReader:
             trials=trials,
             times=self._attempts.times(len(trials)),
             attempts=self._attempts.columns(),
+            method_known=study.method_known,
+            prior_known=study.prior_known,
         )
 
     def _read_rows(

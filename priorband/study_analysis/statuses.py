@@ -20,7 +20,7 @@ def statuses(data: StudyData) -> tuple[Outcome, ...]:
         >>> statuses(study_data(study))[:4]
         ('open', 'open', 'open', 'stopped')
     """
-    words = outcomes_of(data.problem.optimizer.scheduler, data.state)
+    words = outcomes_of(data.scheduler, data.state)
     for trial in data.state.history.running:
         if is_waiting(data, trial.id):
             words[trial.id] = "waiting"

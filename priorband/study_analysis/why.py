@@ -36,8 +36,9 @@ def explanation(data: StudyData, trial: int) -> Why:
     """
     number = asked_trial(data.state.history, trial).id
     problem = data.problem
+    optimizer = problem.optimizer if data.method_known else None
     facts = explanations.StudyFacts(
-        problem.optimizer, problem.seed, problem.start(), data.state, data.maximize
+        optimizer, problem.seed, problem.start(), data.state, data.maximize, data.prior_known
     )
     return explanations.explanation(
         facts, number, _lost_attempts(data, number), is_waiting(data, number)

@@ -8,6 +8,7 @@ from commands import no_control_codes, priorband
 
 import priorband as pb
 from priorband.cli.entry_point import main
+from priorband.space.prior import Independent
 
 SPACE = pb.Space(
     {
@@ -64,6 +65,50 @@ def test_named_parameters_are_changed_and_others_kept(
     assert capsys.readouterr().out.endswith("Its mode is queued, and is tried next.\n")
     with pb.open_study(where) as study:
         assert study.ask().config["optimizer"] == "sgd"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--confidence", "high", "lr=1e-2"],
+        ["--confidence=high", "lr=1e-2", "--queue-mode"],
+        ["lr=1e-2", "--queue-mode", "layers=2", "--confidence", "high"],
+        ["--confidence", "high", "--", "lr=1e-2"],
+    ],
+)
+def test_options_stand_anywhere(words: list[str], where: str) -> None:
+    assert main(["prior", "set", where, *words]) == 0
+    lr = pb.prior(SPACE, {"lr": 1e-2}, confidence="high").densities[0]
+    changed = prior_of(where)
+    assert isinstance(changed, Independent) and changed.densities[0] == lr
+    assert changed.mode["layers"] == (2 if "layers=2" in words else SPACE.prior.mode["layers"])
+
+
+def test_a_parameter_that_is_not_used_with_the_mode_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    momentum = pb.Float(0, 1, when={"optimizer": "sgd"})
+    space = pb.Space({"optimizer": SPACE.searched["optimizer"], "momentum": momentum})
+    pb.open_study(tmp_path / "s", space, EPOCHS).close()
+    for value, before in (("0.5", "no prior"), ("0.75", "0.5 (width 0.25)")):
+        assert main(["prior", "set", str(tmp_path / "s"), f"momentum={value}"]) == 0
+        said = capsys.readouterr().out
+        assert f"  momentum: {value} (width 0.25), was {before}\n" in said
+
+
+def test_show_has_the_values_of_the_prior_that_a_trial_was_chosen_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    momentum = pb.Float(0, 1, prior=0.9, when={"optimizer": "sgd"})
+    space = pb.Space({**SPACE.searched, "momentum": momentum})
+    with pb.open_study(tmp_path / "s", space, EPOCHS) as study:
+        study.tell(study.ask(), 0.5)
+        study.set_prior({"lr": 1e-2, "optimizer": "adam", "momentum": 0.25})
+        study.tell(study.ask(), 0.5)
+    for trial, lr, likely in ((0, 1e-3, 0.9), (1, 1e-2, 0.25)):
+        assert main(["show", str(tmp_path / "s"), str(trial), "--json"]) == 0
+        prior = {"lr": lr, "optimizer": "adam", "momentum": likely}
+        assert json.loads(capsys.readouterr().out)["prior"] == pytest.approx(prior), "not layers"
 
 
 def test_a_file_replaces_the_whole_prior(where: str, tmp_path: Path) -> None:

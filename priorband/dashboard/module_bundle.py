@@ -38,7 +38,7 @@ _LEFT = re.compile(r"^\s*(import\b(?!\s*:)|export\b)|\bimport\.meta\b|\bimport\(
 
 
 def bundled(entry: str, read: Read) -> str:
-    """One script that does what a module and all that it imports do.
+    r"""One script that does what a module and all that it imports do.
 
     Raises:
         FormatError: if a module has an import or export that is not understood, or if modules

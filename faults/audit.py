@@ -57,6 +57,8 @@ class Audit:
         self.workers = {r.key: r.worker for r in self.records_of("asked", "adopted")}
         self.pids = {e.details["worker"]: e.pid for e in self.entries_of("joined")}
         self.deaths = {e.details["victim"]: e.at for e in self.entries_of("killed")}
+        self.departures: dict[int, float] = {}
+        """When workers that were asked to stop had ended, by process."""
         """When a worker was killed, by its pid."""
         self.endings = {r.key: r for r in self.records_of("told", "failed", "returned")}
 
@@ -128,10 +130,11 @@ class Audit:
         return expect_none(overlaps, "overlapping attempts", len(self.starts))
 
     def _earliest_end(self, start: LogEntry) -> float:
-        """When an attempt was over at the earliest: it was done, or its worker was killed."""
-        done = self.done.get((start.trial, start.attempt))
-        end = done.at if done else float("inf")
-        return min(end, self.deaths.get(start.details["worker_pid"], float("inf")))
+        """When an attempt was over at the earliest: it was done, or its worker had ended."""
+        done, worker = self.done.get((start.trial, start.attempt)), start.details["worker_pid"]
+        ends = [done.at] if done else []
+        ends += [ended[worker] for ended in (self.deaths, self.departures) if worker in ended]
+        return min(ends, default=float("inf"))
 
     def orphaned_attempts(self) -> dict[Key, float]:
         """The attempts whose worker was killed before they ended, and when it was killed."""

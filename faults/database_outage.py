@@ -102,6 +102,7 @@ class ServerOutages:
             audit = Audit(setup.log, study)
         stopped = [e for e in audit.entries_of("ended") if e.pid == self.stopped_pid]
         audit.entries = [e for e in audit.entries if e not in stopped]
+        audit.departures = {e.pid: e.at for e in stopped}
         left = [str(path) for path in (setup.folder / "spool").rglob("*.json")]
         failed = [f"trial {r.trial}: {r.body['reason']}" for r in audit.records_of("failed")]
         reasons = [e.details["reason"] for e in stopped]

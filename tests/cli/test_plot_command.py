@@ -93,7 +93,7 @@ def test_a_study_in_postgres(postgres: Server, tmp_path: Path, fixtures: Fixture
         (("incumbent", "S"), "-o/--output is missing, as in -o FILE: the file"),
         (("incumbent", "S", "-o", "a.svg", "--drak"), "no option --drak. Did you mean --dark?"),
         (("incumbent", "nowhere", "-o", "a.svg"), "There is no study in"),
-        (("ancestry", "S", "-o", "a.svg", "--trial", "99"), "There is no trial 99"),
+        (("ancestry", "S", "-o", "a.svg", "--trial", "99"), "`trial` 99 is not in this study"),
     ],
 )
 def test_mistakes_are_answered(

@@ -260,7 +260,7 @@ def test_ancestry_has_a_row_for_each_configuration() -> None:
 
 def test_ancestry_of_any_trial() -> None:
     assert "study: where trial 7 comes from" in texts(plots.ancestry(data(120), 7))
-    with pytest.raises(TrialError, match="There is no trial 999"):
+    with pytest.raises(TrialError, match="`trial` 999 is not in this study"):
         plots.ancestry(data(120), 999)
 
 

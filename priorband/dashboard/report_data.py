@@ -25,7 +25,7 @@ from priorband.study_analysis import StudyData, ancestry, incumbent_over_budget
 from priorband.study_analysis.trial_columns import FAILED, SUCCEEDED
 
 ALL_DETAILS = 300
-"""A study with at most so many trials has the details of all of them."""
+"""A study with at most this many trials has the details of all of them."""
 SOME_DETAILS = 60
 """How many trials of a longer one have them."""
 

@@ -32,7 +32,7 @@ class Place:
     """How many have ended there: failures rank last, and one that is retried counts once. With
     "fidelity", how many have succeeded."""
     advance: int | None = None
-    """The first so many go on; None if the scheduler has no such number."""
+    """How many of the best go on; None if the scheduler has no such number."""
     advanced: int = 0
     """How many have gone on."""
     running: int = 0

@@ -7,7 +7,7 @@ import numpy as np
 from priorband.plots.drawing.finish import finished, say
 from priorband.plots.drawing.grid import PanelGrid, legend
 from priorband.plots.drawing.pen import Pen, handle
-from priorband.plots.drawing.points import evenly, patch
+from priorband.plots.drawing.points import patch
 from priorband.plots.drawing.style import BLUE, DOTS, RED, SMALL, Style
 from priorband.plots.drawing.svg import drawing
 from priorband.plots.drawing.texts import counted, sentences, short
@@ -16,6 +16,7 @@ from priorband.plots.drawing.ticks import number, scale_y
 from priorband.plots.studies import AnyStudy, as_data, rung_legend
 from priorband.study_analysis.chances import ChancesOverBudget, chances_over_budget
 from priorband.study_analysis.source import StudyData
+from priorband.study_analysis.spread import spread_positions
 from priorband.study_analysis.trial_columns import Bools
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _number_draws(axes: "Axes", found: ChancesOverBudget, numbers: bool) -> None
     """Label some draws with their trial and the budget spent before them."""
     count = len(found.trial)
     axes.set_xlim(0, count)
-    some = evenly(count, _TICKS)
+    some = spread_positions(count, _TICKS)
     spent = [number(float(f"{found.spent[i]:.3g}")) for i in some.tolist()]
     texts = [f"{n:,}\n{each}" for n, each in zip(found.trial[some].tolist(), spent, strict=True)]
     axes.set_xticks(some + 0.5, texts if numbers else [""] * len(some))

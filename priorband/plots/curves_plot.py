@@ -7,7 +7,7 @@ import numpy as np
 from priorband.plots.drawing.finish import finished, say
 from priorband.plots.drawing.grid import PanelGrid, legend
 from priorband.plots.drawing.pen import Array, handle
-from priorband.plots.drawing.points import RASTER_FROM, evenly
+from priorband.plots.drawing.points import RASTER_FROM
 from priorband.plots.drawing.style import GREY, RED, Style
 from priorband.plots.drawing.svg import drawing
 from priorband.plots.drawing.texts import counted, sentences, short
@@ -19,6 +19,7 @@ from priorband.study import BaseStudy
 from priorband.study_analysis.curves import CurveColumns, learning_curves, no_points, study_points
 from priorband.study_analysis.ranked_configs import ranked_configs
 from priorband.study_analysis.source import StudyData
+from priorband.study_analysis.spread import spread_positions
 from priorband.study_analysis.trial_columns import Ints
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _chosen(data: StudyData, ranked: Ints, most: int) -> Ints:
     """The first trials of the curves to draw: the best, and others spread evenly over the study."""
     every = np.unique(data.trials.root)
     rest = np.setdiff1d(every, ranked[:_BEST])
-    return np.union1d(ranked[:_BEST], rest[evenly(len(rest), most - _BEST)])
+    return np.union1d(ranked[:_BEST], rest[spread_positions(len(rest), most - _BEST)])
 
 
 def _values_of(found: CurveColumns, roots: Ints) -> Array:

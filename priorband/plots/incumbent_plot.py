@@ -8,7 +8,7 @@ from priorband.errors import ArgumentError, suggestion
 from priorband.plots.drawing.finish import finished, say
 from priorband.plots.drawing.grid import PanelGrid, legend
 from priorband.plots.drawing.pen import Array, Pen, handle
-from priorband.plots.drawing.points import MOST_POINTS, dot, draw_points, evenly
+from priorband.plots.drawing.points import MOST_POINTS, dot, draw_points
 from priorband.plots.drawing.style import DOTS, RED, Style
 from priorband.plots.drawing.svg import drawing
 from priorband.plots.drawing.texts import counted, sentences, short
@@ -23,6 +23,7 @@ from priorband.study_analysis.incumbent import (
     incumbent_over_budget,
 )
 from priorband.study_analysis.source import StudyData
+from priorband.study_analysis.spread import spread_positions
 from priorband.values import frozen
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Abscissa:
 
 
 def abscissa(over: str, spent: float, elapsed: float) -> Abscissa:
-    """The x-axis of a study that has spent so many full trainings and seconds."""
+    """The x-axis of a study; `spent` is in full trainings, `elapsed` in seconds."""
     if over == "budget":
         return Abscissa("budget", spent, 1.0, "budget spent, in full trainings")
     if over == "time":
@@ -125,7 +126,7 @@ def _draw(
         where[order] = np.cumsum(trials.units[order]) / data.full
     else:
         where = data.times.ended / axis.unit
-    some = ended[evenly(len(ended), MOST_POINTS)]
+    some = ended[spread_positions(len(ended), MOST_POINTS)]
     lines = (found.full, found.any_fidelity)
     shown = value_axis(
         data.values[ended], data.maximize, np.concatenate([steps.value[-1:] for steps in lines])

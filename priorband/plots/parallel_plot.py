@@ -10,7 +10,7 @@ from priorband.plots.drawing.finish import finished, say
 from priorband.plots.drawing.grid import PanelGrid, legend
 from priorband.plots.drawing.parameter_axis import parameter_ticks
 from priorband.plots.drawing.pen import Array, handle
-from priorband.plots.drawing.points import RASTER_FROM, evenly
+from priorband.plots.drawing.points import RASTER_FROM
 from priorband.plots.drawing.style import GREY, RED, SMALL, Style
 from priorband.plots.drawing.svg import drawing
 from priorband.plots.drawing.texts import counted, folded_name, sentences, short
@@ -21,6 +21,7 @@ from priorband.plots.studies import NO_RESULT, AnyStudy, as_data
 from priorband.space.space import Space
 from priorband.study_analysis.config_columns import ConfigTable, ParameterColumn, config_columns
 from priorband.study_analysis.ranked_configs import ranked_configs
+from priorband.study_analysis.spread import spread_positions
 from priorband.study_analysis.trial_columns import FAILED, Ints
 from priorband.values import frozen
 
@@ -105,7 +106,9 @@ def _looks(theme: Theme) -> tuple[Style, Style]:
 def _lines(table: ConfigTable, ranked: Ints, shown: int, axis: ValueAxis, best: int) -> _Lines:
     emphasised = min(best, len(ranked))
     rest = ranked[emphasised:]
-    some = np.concatenate((ranked[:emphasised], rest[evenly(len(rest), _MOST_LINES - emphasised)]))
+    some = np.concatenate(
+        (ranked[:emphasised], rest[spread_positions(len(rest), _MOST_LINES - emphasised)])
+    )
     columns = [parameter.unit[some] for parameter in table.parameters[:shown]]
     columns = [np.where(np.isnan(each), _INACTIVE, each) for each in columns]
     return _Lines(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_WORKERS = 60
 _NAMED = 32
-"""Up to so many workers have their names and idle times beside their rows."""
+"""With at most this many workers, each has its name and idle time beside its row."""
 _HALF = 0.36
 _STARTUP = 0.14
 """Half the heights of a span and of its start-up, in rows."""

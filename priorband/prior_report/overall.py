@@ -103,7 +103,7 @@ def chance_of_draws(state: State, surface: Surface) -> float:
 
 
 def chance_of_best(ours: Array, theirs: Array, of_each: int) -> float:
-    """The probability that the lowest of so many of our values is below the lowest of theirs.
+    """The probability that the lowest of `of_each` of our values is below the lowest of theirs.
 
     Each is drawn with replacement. A tie counts as one half.
 

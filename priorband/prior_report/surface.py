@@ -163,7 +163,7 @@ def kept_results(ended: Sequence[Observation]) -> list[int]:
 
 
 def _spread(numbers: list[int], most: int) -> list[int]:
-    """At most so many of some numbers, evenly spread."""
+    """At most `most` of the numbers, spread evenly."""
     if len(numbers) <= most:
         return numbers
     return [numbers[(2 * i + 1) * len(numbers) // (2 * most)] for i in range(most)]

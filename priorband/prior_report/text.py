@@ -99,5 +99,5 @@ def value_text(value: Any) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Text of at most so many characters."""
+    """Text of at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1]}~"

@@ -303,7 +303,7 @@ def prior_weight(beta: float, results: int) -> float:
 
 
 def capped_weight(beta: float, trainings: int) -> float:
-    """The power of the prior's density after so many full trainings; at most 1.
+    """The power of the prior's density after `trainings` full trainings; at most 1.
 
     >>> [capped_weight(10, trainings) for trainings in (0, 4, 10, 20)]
     [1.0, 1.0, 1.0, 0.5]

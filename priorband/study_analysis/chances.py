@@ -25,6 +25,7 @@ from priorband.state import State
 from priorband.streams import generator
 from priorband.study_analysis.incumbent import ended_before
 from priorband.study_analysis.source import StudyData
+from priorband.study_analysis.spread import spread_positions
 from priorband.study_analysis.trial_columns import Floats, Ints
 from priorband.trial import Trial
 from priorband.values import frozen
@@ -109,7 +110,7 @@ def chances_over_budget(data: StudyData, most: int = MOST) -> ChancesOverBudget:
     """
     trials = data.trials
     drawn = np.flatnonzero(trials.drawn)
-    ids = drawn[_spread(len(drawn), checked_count("most", most))]
+    ids = drawn[spread_positions(len(drawn), checked_count("most", most))]
     odds = list(_repeated(data, {*ids.tolist()}))
     known = {name for each in odds if each for name in each.by_source}
     sources = tuple(sorted(known, key=_place))
@@ -130,13 +131,6 @@ def chances_over_budget(data: StudyData, most: int = MOST) -> ChancesOverBudget:
         decisions=len(drawn),
         repeated=len(ids),
     )
-
-
-def _spread(count: int, most: int) -> Ints:
-    """At most so many positions below `count`, spread evenly, the first and the last included."""
-    if count <= most:
-        return np.arange(count)
-    return np.linspace(0, count - 1, most).round().astype(np.int64)
 
 
 def _place(source: str) -> tuple[int, str]:

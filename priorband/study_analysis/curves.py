@@ -132,7 +132,7 @@ def _all_points(data: StudyData, points: Points, wanted: Bools) -> tuple[Ints, F
 
 
 def _thinned(data: StudyData, root: Ints, most_points: int) -> Ints:
-    """The positions of at most so many points; `root` is sorted."""
+    """The positions of at most `most_points` points; `root` is sorted."""
     most = checked_count("most_points", most_points)
     if len(root) <= most:
         return np.arange(len(root))

@@ -229,7 +229,7 @@ def _divergences(cells: list[ParameterCells], source: Ints, best: Floats, every:
 
 
 def _first(weights: Floats, best: int) -> Floats:
-    """The weights of the first so many, if each configuration counts as often as it weighs."""
+    """The weights of the first `best`, if each configuration counts as often as it weighs."""
     return np.clip(best - (np.cumsum(weights) - weights), 0.0, weights)
 
 

@@ -31,7 +31,7 @@ def kendall_tau(first: Floats, second: Floats) -> float:
 
 
 def tau_interval(tau: float, count: int) -> tuple[float, float]:
-    """The 95 percent score interval of a Kendall's tau from so many pairs.
+    """The 95 percent score interval of a Kendall's tau of `count` pairs.
 
     It has all values t that a test would not reject whose standard error is that under
     independence times sqrt(1 - t^2). This is exact for independent lists. For dependent ones the

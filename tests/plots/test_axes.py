@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 import priorband as pb
 from priorband.plots.drawing.parameter_axis import parameter_ticks
-from priorband.plots.drawing.points import evenly
 from priorband.plots.drawing.texts import folded_name, short
 from priorband.plots.drawing.times import time_unit
 from priorband.plots.drawing.value_axis import value_axis
+from priorband.study_analysis.spread import spread_positions
 
 
 def test_a_few_very_bad_values_do_not_compress_the_rest() -> None:
@@ -72,8 +72,8 @@ def test_ticks_of_steps_are_on_them(parameter: pb.Float | pb.Integer) -> None:
 
 
 def test_positions_are_spread_with_both_ends() -> None:
-    assert evenly(50_000, 5)[[0, -1]].tolist() == [0, 49_999]
-    assert evenly(0, 5).tolist() == []
+    assert spread_positions(50_000, 5)[[0, -1]].tolist() == [0, 49_999]
+    assert spread_positions(0, 5).tolist() == []
 
 
 @given(st.text(max_size=80), st.integers(4, 20))

@@ -33,9 +33,9 @@ class PanelGrid:
     columns: int
     theme: Theme = LIGHT
     width: float = 0.0
-    """The width of the figure; 0 stands for the usual one for so many columns."""
+    """The width of the figure; 0 stands for the usual one for this number of columns."""
     height: float = 0.0
-    """The height of a panel; 0 stands for the usual one for so many columns."""
+    """The height of a panel; 0 stands for the usual one for this number of columns."""
     rows: int = derived()
 
     def __post_init__(self) -> None:

@@ -14,18 +14,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 5000
 RASTER_FROM = 1500
-"""From so many points or lines on, a vector file has them as a picture: it would be too large."""
-
-
-def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` positions, spread evenly, the first and the last among them.
-
-    >>> evenly(3, 5).tolist(), evenly(100, 3).tolist()
-    ([0, 1, 2], [0, 50, 99])
-    """
-    if count <= most:
-        return np.arange(count)
-    return np.linspace(0, count - 1, most).round().astype(np.int64)
+"""A vector file with at least this many points or lines would be too large: it has a picture."""
 
 
 def draw_points(

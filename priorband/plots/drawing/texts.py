@@ -12,7 +12,7 @@ _PARTS = re.compile(r"[^\s_./-]*[\s_./-]*")
 
 
 def short(text: object, most: int = 40) -> str:
-    """A text on one line with at most so many characters; the middle of a longer one is left out.
+    """A text on one line with at most `most` characters; the middle of a longer one is left out.
 
     >>> short("  a\\nname "), short("learning_rate_of_the_head", 12)
     ('a name', 'learni…_head')
@@ -43,7 +43,7 @@ def sentences(*parts: str) -> str:
 
 
 def folded_name(name: object, width: int, lines: int = 3) -> str:
-    """A name on at most so many lines of at most `width` characters, if possible between words.
+    """A name on at most `lines` lines of at most `width` characters, if possible between words.
 
     >>> folded_name("learning_rate_of_head", 14).split("\\n")
     ['learning_rate_', 'of_head']

@@ -7,7 +7,6 @@ from priorband.fidelity import Fidelity
 from priorband.ladder import Ladder
 from priorband.named_methods import AUTO, optimizer
 from priorband.optimizers import Optimizer
-from priorband.space.prior import Prior, is_flat
 from priorband.space.space import Space
 from priorband.values import frozen
 
@@ -29,9 +28,6 @@ MOST_PARAMETERS = 20
 class KnownAtStart:
     """What is known when a study begins. None stands for what is not known."""
 
-    rungs: int
-    flat: bool | None = None
-    """Whether the prior says nothing."""
     parameters: int | None = None
     """How many are searched."""
     trainings: float | None = None
@@ -102,7 +98,7 @@ TABLE = (
 def choose_method(facts: KnownAtStart) -> Choice:
     """The method for a study, and why in half a sentence.
 
-    >>> choose_method(KnownAtStart(rungs=4, trainings=20, workers=1)).method
+    >>> choose_method(KnownAtStart(trainings=20, workers=1)).method
     'guardband+bo'
     """
     [row] = [row for row in TABLE if row.applies(facts)]
@@ -118,14 +114,11 @@ class Auto:
     trials: float | None = None
     workers: int | None = None
 
-    def choice(self, space: Space | None, prior: Prior | None, fidelity: Fidelity) -> Choice:
-        """The method for a problem; a space and a prior that are not known are None."""
-        ladder = Ladder(fidelity)
-        flat = None if prior is None else is_flat(prior)
+    def choice(self, space: Space | None, fidelity: Fidelity) -> Choice:
+        """The method for a problem; a space that is not known is None."""
         parameters = None if space is None else len(space)
-        return choose_method(
-            KnownAtStart(ladder.top + 1, flat, parameters, self._trainings(ladder), self.workers)
-        )
+        trainings = self._trainings(Ladder(fidelity))
+        return choose_method(KnownAtStart(parameters, trainings, self.workers))
 
     def _trainings(self, ladder: Ladder) -> float | None:
         known = [] if self.trainings is None else [self.trainings]
@@ -146,12 +139,12 @@ def _cost_of_a_trial(ladder: Ladder) -> float:
 
 
 def chosen_optimizer(
-    method: str | Optimizer | Auto | None, space: Space | None, prior: Prior | None, at: Fidelity
+    method: str | Optimizer | Auto | None, space: Space | None, at: Fidelity
 ) -> Optimizer:
     """An optimizer as it is, the one of a name, or the one that is chosen for a problem."""
     given = as_auto(method)
     if isinstance(given, Auto):
-        return optimizer(given.choice(space, prior, at).method)
+        return optimizer(given.choice(space, at).method)
     return given if isinstance(given, Optimizer) else optimizer(given)
 
 

@@ -53,7 +53,7 @@ def make_problem(
     space = checked_space(space)
     its_fidelity, its_seed = checked_fidelity(fidelity, space), checked_seed(seed)
     its_prior = checked_prior(prior, space, fidelity)
-    optimizer = chosen_optimizer(method, space, its_prior, its_fidelity)
+    optimizer = chosen_optimizer(method, space, its_fidelity)
     if not isinstance(base_plan(optimizer.scheduler), FullFidelity):
         warn_about_single_rung(fidelity, optimizer.eta, stacklevel=5)
     return Problem(space, its_prior, its_fidelity, optimizer, its_seed)

@@ -20,8 +20,6 @@ SPACE = Space({"x": Float(0.0, 1.0, prior=0.3)})
 FOUR = Fidelity("epochs", 1, 27)
 FACTS = st.builds(
     KnownAtStart,
-    rungs=st.integers(1, 6),
-    flat=st.none() | st.booleans(),
     parameters=st.none() | st.integers(1, 40),
     trainings=st.none() | st.floats(0.1, 1e4),
     workers=st.none() | st.integers(1, 64),
@@ -38,15 +36,16 @@ def test_exactly_one_row_applies(facts: KnownAtStart) -> None:
     assert sum(row.applies(facts) for row in TABLE) == 1
 
 
-@given(FACTS)
+@given(FACTS, st.integers(1, 6), st.none() | st.just(0.3))
 @settings(max_examples=examples(40), deadline=None)
-def test_what_is_chosen_runs_on_that_problem(facts: KnownAtStart) -> None:
-    prior = None if facts.flat else 0.3
+def test_what_is_chosen_runs_on_that_problem(
+    facts: KnownAtStart, rungs: int, prior: float | None
+) -> None:
     names = [f"x{i}" for i in range(facts.parameters or 1)]
     space = Space({name: Float(0.0, 1.0, prior=prior) for name in names})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SingleRungWarning)
-        epochs = Fidelity("epochs", 1, 3 ** (facts.rungs - 1))
+        epochs = Fidelity("epochs", 1, 3 ** (rungs - 1))
         study = Study(space, epochs, choose_method(facts).method)
     for _ in range(4):
         trial = study.ask()
@@ -67,14 +66,14 @@ def test_what_is_chosen_runs_on_that_problem(facts: KnownAtStart) -> None:
 def test_a_plan_uses_what_is_known(
     trainings: float | None, workers: int | None, method: str
 ) -> None:
-    assert Auto(trainings, None, workers).choice(SPACE, SPACE.prior, FOUR).method == method
+    assert Auto(trainings, None, workers).choice(SPACE, FOUR).method == method
     if trainings is not None and workers is not None:
         assert plan(FOUR, "auto", trainings, workers, space=SPACE).method == method
 
 
 def test_a_budget_of_trials_is_converted_to_full_trainings() -> None:
-    assert Auto(trials=57).choice(SPACE, SPACE.prior, FOUR).method == "guardband"
-    assert Auto(trials=300).choice(SPACE, SPACE.prior, FOUR).method == "guardband+bo"
+    assert Auto(trials=57).choice(SPACE, FOUR).method == "guardband"
+    assert Auto(trials=300).choice(SPACE, FOUR).method == "guardband+bo"
 
 
 def train(trial: Any) -> float:

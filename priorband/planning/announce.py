@@ -47,7 +47,7 @@ def announce(study: DurableStudy, workers: int, show: str | None, auto: Auto | N
 def _announce_choice(study: DurableStudy, auto: Auto, as_json: bool, writer: LineWriter) -> None:
     """Say which method "auto" has chosen; nothing if the study was created with another one."""
     problem = study.problem
-    method, reason = auto.choice(problem.space, problem.prior, problem.fidelity)
+    method, reason = auto.choice(problem.space, problem.fidelity)
     if method_name(problem.optimizer) != method:
         return
     if as_json:

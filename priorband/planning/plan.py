@@ -178,7 +178,7 @@ def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a d
     known = Auto(limits.get("trainings"), limits.get("trials"), workers)
     prior = None if space is None else space.prior
     inputs = PlanInputs(
-        chosen_optimizer(as_auto(method, known), space, prior, fidelity),
+        chosen_optimizer(as_auto(method, known), space, fidelity),
         fidelity,
         Workload(workers, limits.get("trainings", UNLIMITED), continued=continued),
         seed,

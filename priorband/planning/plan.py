@@ -176,7 +176,6 @@ def plan(  # noqa: PLR0913  # what a plan depends on; all but the first have a d
             f"`seconds_per_unit` must be a number of seconds above 0, got {seconds_per_unit!r}."
         )
     known = Auto(limits.get("trainings"), limits.get("trials"), workers)
-    prior = None if space is None else space.prior
     inputs = PlanInputs(
         chosen_optimizer(as_auto(method, known), space, fidelity),
         fidelity,
